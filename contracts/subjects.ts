@@ -11,6 +11,8 @@ export const SUBJECTS = {
   rpc: (ref: Pick<EntityRef, 'atespace' | 'name'>, verb: string): string =>
     `${ROOT}.rpc.${ref.atespace}.${ref.name}.${verb}`,
   shardRpc: (shard: number): string => `${ROOT}.shard.${shard}.rpc`,
+  /** Between control planes only: forwarded reports, and commands that no client may send. */
+  shardSystem: (shard: number): string => `${ROOT}.shard.${shard}.system`,
   nodeCommand: (node: string, verb: string): string => `${ROOT}.node.${node}.${verb}`,
   report: (node: string, actor: Pick<EntityRef, 'atespace' | 'name'>): string =>
     `${ROOT}.report.${node}.${actor.atespace}.${actor.name}`,
@@ -62,3 +64,9 @@ export function parseReportSubject(
   if (root !== 'torpor' || version !== 'v1' || kind !== 'report' || more !== undefined) return undefined
   return node && atespace && name ? { node, atespace, name } : undefined
 }
+
+/** Header that carries the subject of a request that goes straight to, or is forwarded to, the owner of its shard. */
+export const SUBJECT_HEADER = 'torpor-subject'
+
+/** Asks any control plane how many shards the system has: `{ shards, version }`. */
+export const GET_SYSTEM = 'GetSystem'

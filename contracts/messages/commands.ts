@@ -42,6 +42,7 @@ export const QUERIES = {
   GetWorkerPool: 'worker-pool',
   GetAtespace: 'atespace',
   GetNode: 'node',
+  GetActorLogs: 'actor',
 } as const satisfies Record<string, EntityKind>
 
 /** Questions about many, answered by the projector from PostgreSQL on `torpor.v1.query.<verb>`. */
