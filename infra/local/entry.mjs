@@ -25,7 +25,10 @@ const VERBS = {
   }),
   test: (args) => ({ tools: TOOL_SETS.tests, runs: [[VITEST, 'run', ...args]] }),
   check: (args) => ({ tools: TOOL_SETS.bus, runs: [['infra/local/check.ts', ...args]] }),
-  bench: (args) => ({ tools: args.includes('--list') ? [] : TOOL_SETS.tests, runs: [['simulations/benchmarks/main.ts', ...args]] }),
+  bench: (args) => ({
+    tools: args.includes('--list') ? [] : TOOL_SETS.tests,
+    runs: [['simulations/benchmarks/main.ts', ...args]],
+  }),
   simulate: (args) => ({ tools: TOOL_SETS.none, runs: [['simulations/main.ts', ...args]] }),
   docs: (args) => ({ tools: TOOL_SETS.none, runs: [['infra/rules/generate-docs.ts', ...args]] }),
 }
@@ -54,9 +57,16 @@ async function main([verb, ...args]) {
 
 /** Parts and tests find each tool by its variable (TORPOR_NATS_SERVER, TORPOR_RUNSC, …) or on PATH. */
 function environmentFor(tools) {
-  const folders = [path.join(root, 'node_modules/.bin'), path.join(toolsFolder(root), 'bin'), process.env.PATH, '/usr/sbin', '/sbin']
+  const folders = [
+    path.join(root, 'node_modules/.bin'),
+    path.join(toolsFolder(root), 'bin'),
+    process.env.PATH,
+    '/usr/sbin',
+    '/sbin',
+  ]
   const env = { ...process.env, PATH: folders.filter(Boolean).join(path.delimiter) }
-  for (const [name, tool] of Object.entries(tools)) env[`TORPOR_${name.replace('-', '_').toUpperCase()}`] ??= tool.path
+  for (const [name, tool] of Object.entries(tools))
+    env[`TORPOR_${name.replace('-', '_').toUpperCase()}`] ??= tool.path
   return env
 }
 

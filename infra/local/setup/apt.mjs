@@ -1,4 +1,14 @@
-import { copyFileSync, chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { lastWords, runCommand } from './run-command.mjs'
@@ -8,24 +18,27 @@ const LISTS_AGE_MS_MAX = 24 * 3_600_000
 const ENVIRONMENT = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
 
 /** Package lists that are missing or older than a day are fetched; a mirror that is away is no reason to stop. */
-export async function refreshPackageLists(now = Date.now()) {
-  if (!areStale(now)) return
+export async function refreshPackageLists() {
+  if (!packageListsAreStale()) return
   const { code, stdout, stderr } = await runCommand('apt-get', ['update'], { env: ENVIRONMENT })
   if (code !== 0) console.log(`set-up: apt-get update failed (${lastWords({ code, stdout, stderr })})`)
 }
 
-function areStale(now) {
+export function packageListsAreStale(now = Date.now()) {
   if (!existsSync(LISTS)) return true
   const lists = readdirSync(LISTS).filter((name) => name.includes('_Packages'))
   if (lists.length === 0) return true
-  const refreshedAt = existsSync(path.join(LISTS, 'partial')) ? statSync(path.join(LISTS, 'partial')).mtimeMs : 0
+  const refreshedAt = existsSync(path.join(LISTS, 'partial'))
+    ? statSync(path.join(LISTS, 'partial')).mtimeMs
+    : 0
   return now - refreshedAt > LISTS_AGE_MS_MAX
 }
 
 /** @param {readonly string[]} packages @returns {Promise<Record<string, string>>} versions that could be installed */
 export async function readCandidates(packages) {
-  const { stdout } = await runCommand('apt-cache', ['policy', ...packages], { env: ENVIRONMENT })
   const candidates = {}
+  if (packages.length === 0) return candidates
+  const { stdout } = await runCommand('apt-cache', ['policy', ...packages], { env: ENVIRONMENT })
   let current = ''
   for (const line of stdout.split('\n')) {
     if (/^\S+:$/.test(line)) current = line.slice(0, -1)
@@ -64,7 +77,8 @@ export async function fetchFromSuite(way, target) {
 }
 
 function privateLists(folder, suite, mirror) {
-  for (const name of ['lists/partial', 'cache/archives/partial']) mkdirSync(path.join(folder, name), { recursive: true })
+  for (const name of ['lists/partial', 'cache/archives/partial'])
+    mkdirSync(path.join(folder, name), { recursive: true })
   chmodSync(folder, 0o755)
   const keyring = '/usr/share/keyrings/debian-archive-keyring.gpg'
   const signedBy = existsSync(keyring) ? `[signed-by=${keyring}] ` : ''
@@ -84,8 +98,13 @@ function privateLists(folder, suite, mirror) {
 async function readMirror() {
   const args = ['indextargets', '--format', '$(SITE) $(CODENAME)', 'Created-By: Packages']
   const { stdout } = await runCommand('apt-get', args, { env: ENVIRONMENT })
-  const codename = (await runCommand('sh', ['-c', '. /etc/os-release; echo "$VERSION_CODENAME"'])).stdout.trim()
-  const site = stdout.split('\n').map((line) => line.split(' ')).find(([, name]) => name === codename)?.[0]
+  const codename = (
+    await runCommand('sh', ['-c', '. /etc/os-release; echo "$VERSION_CODENAME"'])
+  ).stdout.trim()
+  const site = stdout
+    .split('\n')
+    .map((line) => line.split(' '))
+    .find(([, name]) => name === codename)?.[0]
   if (!site) throw new Error('the package sources of this machine name no mirror of its release')
   return site
 }

@@ -16,7 +16,8 @@ export function commandsByHand(names, pinned, facts) {
     const isDebian = family === 'debian' || family === 'ubuntu'
     const packageName = isDebian ? tool.apt?.package : tool.byPackage?.[family]
     const asPackage = packageName && !tool.go ? `${INSTALLERS[family]} ${packageName}` : undefined
-    const command = asPackage ?? tool.byHand ?? `install ${tool.command} ${tool.minimum} or newer and put it on PATH`
+    const command =
+      asPackage ?? tool.byHand ?? `install ${tool.command} ${tool.minimum} or newer and put it on PATH`
     return `  ${name} (${tool.purpose}): ${command}`
   })
 }

@@ -9,7 +9,9 @@ const VERSION_TIMEOUT_MS = 20_000
 export function toolFolders(toolsDir, environment = process.env) {
   return [
     path.join(toolsDir, 'bin'),
-    ...(environment.PATH ?? '').split(path.delimiter).filter((folder) => folder && !folder.includes('node_modules')),
+    ...(environment.PATH ?? '')
+      .split(path.delimiter)
+      .filter((folder) => folder && !folder.includes('node_modules')),
     '/usr/local/sbin',
     '/usr/sbin',
     '/sbin',

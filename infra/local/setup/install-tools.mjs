@@ -1,5 +1,12 @@
+import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { fetchFromSuite, installPackages, readCandidates, refreshPackageLists } from './apt.mjs'
+import {
+  fetchFromSuite,
+  installPackages,
+  packageListsAreStale,
+  readCandidates,
+  refreshPackageLists,
+} from './apt.mjs'
 import { findTool, readVersion, toolFolders } from './find-tool.mjs'
 import { buildWithGo } from './go-build.mjs'
 import { planTools } from './plan-setup.mjs'
@@ -28,10 +35,19 @@ export async function installTools({ missing, pinned, facts, toolsDir }) {
 }
 
 async function withCandidates(facts, missing, pinned) {
-  const packages = missing.flatMap((name) => (pinned[name].apt ? [pinned[name].apt.package] : []))
-  if (!facts.apt || !facts.root || packages.length === 0) return facts
+  if (facts.aptCandidates || !facts.apt || !facts.root) return facts
   await refreshPackageLists()
-  return { ...facts, aptCandidates: await readCandidates(packages) }
+  return { ...facts, aptCandidates: await readCandidates(packagesOf(missing, pinned)) }
+}
+
+/** What the distribution has, where its lists are fresh: then the plan is sure before anything is changed. */
+export async function readFreshCandidates(facts, names, pinned) {
+  if (!facts.apt || !facts.root || packageListsAreStale()) return {}
+  return { aptCandidates: await readCandidates(packagesOf(names, pinned)) }
+}
+
+function packagesOf(names, pinned) {
+  return names.flatMap((name) => (pinned[name].apt ? [pinned[name].apt.package] : []))
 }
 
 /** All packages of the distribution in one call: that is one dependency resolution instead of five. */
@@ -41,7 +57,9 @@ async function installFromDistribution(tools, pinned, toolsDir, installed) {
   const packages = chosen.map(({ ways }) => ways[0].package)
   const seconds = chosen.reduce((total, { ways }) => total + ways[0].seconds, 0)
   try {
-    await withProgress(`${packages.join(', ')} from the distribution`, seconds, () => installPackages(packages))
+    await withProgress(`${packages.join(', ')} from the distribution`, seconds, () =>
+      installPackages(packages),
+    )
   } catch (error) {
     console.log(`set-up: ${error.message}`)
   }
@@ -59,10 +77,12 @@ async function installOneOf(name, ways, tool, toolsDir) {
       const label = `${name} ${way.version ?? way.suite} ${LABELS[way.kind]}`
       await withProgress(label, way.seconds, () => INSTALLERS[way.kind](way, target))
       const version = await readVersion(tool, target)
-      if (version === undefined || !isAtLeast(version, tool.minimum)) throw new Error(`${target} does not run or is too old`)
+      if (version === undefined || !isAtLeast(version, tool.minimum))
+        throw new Error(`${target} does not run or is too old`)
       if (way.remark) console.log(`set-up: ${name} ${version}: ${way.remark}`)
       return { tool: { path: target, version }, reasons }
     } catch (error) {
+      rmSync(target, { force: true })
       reasons.push(error.message)
       console.log(`set-up: ${name}: ${error.message}`)
     }

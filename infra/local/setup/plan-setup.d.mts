@@ -19,7 +19,11 @@ export type PinnedTool = {
 export type MachineFacts = {
   readonly os: string
   readonly arch: string
-  readonly distribution: { readonly id: string; readonly family: readonly string[]; readonly codename: string }
+  readonly distribution: {
+    readonly id: string
+    readonly family: readonly string[]
+    readonly codename: string
+  }
   readonly root: boolean
   readonly apt: boolean
   readonly pip: boolean
@@ -28,7 +32,10 @@ export type MachineFacts = {
 }
 
 export type PlannedTool = { readonly name: string; readonly optional: boolean; readonly ways: readonly Way[] }
-export type ToolPlan = { readonly install: readonly PlannedTool[]; readonly impossible: readonly PlannedTool[] }
+export type ToolPlan = {
+  readonly install: readonly PlannedTool[]
+  readonly impossible: readonly PlannedTool[]
+}
 type Cost = { readonly mib: number; readonly seconds: number }
 
 export declare const TOOL_SETS: Readonly<Record<'none' | 'bus' | 'sandboxes' | 'tests', readonly string[]>>

@@ -31,11 +31,17 @@ export function planTools({ missing, pinned, facts }) {
 /** Ways that can work on this machine, the best first. */
 export function waysFor(tool, facts) {
   const ways = []
-  if (tool.apt && facts.apt && facts.root && packageIsNewEnough(tool, facts)) ways.push({ kind: 'apt', ...tool.apt })
+  if (tool.apt && facts.apt && facts.root && packageIsNewEnough(tool, facts))
+    ways.push({ kind: 'apt', ...tool.apt, unsure: facts.aptCandidates === undefined })
   if (tool.go && goCanBuild(tool.go, facts.go)) ways.push({ kind: 'go', ...tool.go })
-  if (tool.wheel?.sha256[facts.arch] && facts.pip && facts.os === 'linux') ways.push({ kind: 'wheel', ...tool.wheel })
+  if (tool.wheel?.sha256[facts.arch] && facts.pip && facts.os === 'linux')
+    ways.push({ kind: 'wheel', ...tool.wheel })
   if (tool.suite && facts.apt && facts.root && facts.distribution.id === 'debian')
-    ways.push({ kind: 'suite', ...tool.suite, suite: tool.suite.suite.replace('CODENAME', facts.distribution.codename) })
+    ways.push({
+      kind: 'suite',
+      ...tool.suite,
+      suite: tool.suite.suite.replace('CODENAME', facts.distribution.codename),
+    })
   return ways
 }
 
@@ -52,12 +58,13 @@ function goCanBuild(build, go) {
   return go.downloadsToolchain && isAtLeast(go.version, GO_WITH_TOOLCHAINS)
 }
 
-/** What the whole plan will take: the first way of each tool counts. */
+/** What the whole plan will take: the first way of each tool counts, the dearer of two where the first is unsure. */
 export function estimate({ install }, nodeModules) {
-  const chosen = install.map((tool) => tool.ways[0])
-  const sum = (key) => chosen.reduce((total, way) => total + way[key], 0)
-  return {
-    mib: sum('mib') + (nodeModules ? nodeModules.mib : 0),
-    seconds: sum('seconds') + (nodeModules ? nodeModules.seconds : 0),
-  }
+  const sum = (key) =>
+    install.reduce((total, { ways }) => total + costOf(ways, key), nodeModules ? nodeModules[key] : 0)
+  return { mib: sum('mib'), seconds: sum('seconds') }
+}
+
+function costOf([first, second], key) {
+  return first.unsure && second ? Math.max(first[key], second[key]) : first[key]
 }

@@ -26,7 +26,11 @@ function readDistribution() {
       if (key) fields[key] = value
     }
   const id = fields.ID ?? process.platform
-  return { id, family: [id, ...(fields.ID_LIKE ?? '').split(' ')].filter(Boolean), codename: fields.VERSION_CODENAME ?? '' }
+  return {
+    id,
+    family: [id, ...(fields.ID_LIKE ?? '').split(' ')].filter(Boolean),
+    codename: fields.VERSION_CODENAME ?? '',
+  }
 }
 
 function probeCgroup() {

@@ -1,9 +1,15 @@
 import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import { readFreshCandidates } from './install-tools.mjs'
 import { commandsByHand, needsRootText } from './by-hand.mjs'
 import { findTool, toolFolders } from './find-tool.mjs'
 import { installTools } from './install-tools.mjs'
-import { NODE_MODULES, installNodeModules, linkPostgresLibraries, nodeModulesMatchLock } from './node-modules.mjs'
+import {
+  NODE_MODULES,
+  installNodeModules,
+  linkPostgresLibraries,
+  nodeModulesMatchLock,
+} from './node-modules.mjs'
 import { estimate, planTools } from './plan-setup.mjs'
 import { probeMachine } from './probe-machine.mjs'
 import { withProgress } from './progress.mjs'
@@ -27,6 +33,7 @@ export async function setUp(root, toolNames) {
 
   const pinned = readPinnedTools(root)
   const facts = await probeMachine(root)
+  Object.assign(facts, await readFreshCandidates(facts, toolNames, pinned))
   const toolsDir = toolsFolder(root)
   mkdirSync(path.join(toolsDir, 'bin'), { recursive: true })
   const found = await findTools(toolNames, pinned, toolsDir)
@@ -37,7 +44,10 @@ export async function setUp(root, toolNames) {
 
   if (!modulesFit) await withProgress('node modules', NODE_MODULES.seconds, () => installNodeModules(root))
   linkPostgresLibraries(root)
-  const { installed, failed } = missing.length === 0 ? { installed: {}, failed: {} } : await installTools({ missing, pinned, facts, toolsDir })
+  const { installed, failed } =
+    missing.length === 0
+      ? { installed: {}, failed: {} }
+      : await installTools({ missing, pinned, facts, toolsDir })
   stopWhereOneFailed(failed, pinned, facts)
   const known = stamp?.hash === hash ? stamp.tools : {}
   const tools = { ...known, ...found, ...installed }
@@ -54,7 +64,8 @@ async function findTools(names, pinned, toolsDir) {
   const found = {}
   for (const name of names) {
     const asWanted = await findTool(pinned[name], folders)
-    const fallBack = asWanted ?? (await findTool(pinned[name], [path.join(toolsDir, 'bin')], pinned[name].minimum))
+    const fallBack =
+      asWanted ?? (await findTool(pinned[name], [path.join(toolsDir, 'bin')], pinned[name].minimum))
     if (fallBack) found[name] = fallBack
   }
   return found
@@ -64,9 +75,15 @@ async function findTools(names, pinned, toolsDir) {
 function stopWhereNothingHelps(plan, pinned, facts) {
   const names = plan.impossible.filter(({ optional }) => !optional).map(({ name }) => name)
   if (names.length === 0) return
-  if (facts.os !== 'linux') throw new SetUpStopped('torpor: sandboxes need Linux. Try it without: npm run demo -- --simulated')
+  if (facts.os !== 'linux')
+    throw new SetUpStopped('torpor: sandboxes need Linux. Try it without: npm run demo -- --simulated')
   if (!facts.root) throw new SetUpStopped(needsRootText(names, pinned, facts))
-  throw new SetUpStopped(['torpor: this machine lacks, and the set-up cannot bring:', ...commandsByHand(names, pinned, facts)].join('\n'))
+  throw new SetUpStopped(
+    [
+      'torpor: this machine lacks, and the set-up cannot bring:',
+      ...commandsByHand(names, pinned, facts),
+    ].join('\n'),
+  )
 }
 
 function announce(root, plan, modules, facts) {
@@ -79,17 +96,24 @@ function announce(root, plan, modules, facts) {
       `into ${path.relative(process.cwd(), root) || '.'}/node_modules, .torpor and the system's packages`,
   )
   if (facts.diskFreeMib < mib + DISK_RESERVE_MIB)
-    throw new SetUpStopped(`torpor: ${mib + DISK_RESERVE_MIB} MiB of free disk are needed, ${facts.diskFreeMib} MiB are there`)
+    throw new SetUpStopped(
+      `torpor: ${mib + DISK_RESERVE_MIB} MiB of free disk are needed, ${facts.diskFreeMib} MiB are there`,
+    )
 }
 
 function stopWhereOneFailed(failed, pinned, facts) {
   for (const name of Object.keys(failed)) {
-    if (pinned[name].optional) console.log(`set-up: without ${name} (${pinned[name].purpose}): tests that need it are skipped`)
+    if (pinned[name].optional)
+      console.log(`set-up: without ${name} (${pinned[name].purpose}): tests that need it are skipped`)
   }
   const needed = Object.keys(failed).filter((name) => !pinned[name].optional)
   if (needed.length === 0) return
   const reasons = needed.flatMap((name) => failed[name].map((reason) => `  ${name}: ${reason}`))
-  const lines = ['torpor: could not install:', ...reasons, 'By hand:', ...commandsByHand(needed, pinned, facts)]
+  const lines = [
+    'torpor: could not install:',
+    ...reasons,
+    'By hand:',
+    ...commandsByHand(needed, pinned, facts),
+  ]
   throw new SetUpStopped(lines.join('\n'))
 }
-

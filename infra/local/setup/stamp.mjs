@@ -1,4 +1,12 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { createHash } from 'node:crypto'
 import path from 'node:path'
 
@@ -15,7 +23,8 @@ export function toolsFolder(root) {
 /** A digest of the two files that pin everything. */
 export function pinnedHash(root) {
   const hash = createHash('sha256')
-  for (const name of ['package-lock.json', 'infra/local/pinned-tools.json']) hash.update(readFileSync(path.join(root, name)))
+  for (const name of ['package-lock.json', 'infra/local/pinned-tools.json'])
+    hash.update(readFileSync(path.join(root, name)))
   return hash.update(`${process.platform} ${process.arch}`).digest('hex')
 }
 

@@ -9,7 +9,10 @@ export async function fetchFromWheel(way, target, arch = process.arch) {
   try {
     const requirement = `${way.package}==${way.version} --hash=sha256:${way.sha256[arch]}\n`
     writeFileSync(path.join(folder, 'requirements.txt'), requirement)
-    await must(['-m', 'pip', 'download', '--no-deps', '--require-hashes', '-r', 'requirements.txt', '-d', '.'], folder)
+    await must(
+      ['-m', 'pip', 'download', '--no-deps', '--require-hashes', '-r', 'requirements.txt', '-d', '.'],
+      folder,
+    )
     const wheel = readdirSync(folder).find((name) => name.endsWith('.whl'))
     if (!wheel) throw new Error(`pip brought no wheel of ${way.package}`)
     await must(['-m', 'zipfile', '-e', wheel, 'content'], folder)
