@@ -45,7 +45,10 @@ function imageFiles(nodePath: string): readonly TarEntry[] {
     { path: 'app/counter.js', source: COUNTER, mode: 0o644 },
   ]
   const folders = ['data', 'dev', 'proc', 'sys', 'tmp', ...files.flatMap(({ path }) => parents(path))]
-  const entries: TarEntry[] = [...new Set(folders)].map((path) => ({ path: `${path}/`, mode: path === 'tmp' ? 0o1777 : 0o755 }))
+  const entries: TarEntry[] = [...new Set(folders)].map((path) => ({
+    path: `${path}/`,
+    mode: path === 'tmp' ? 0o1777 : 0o755,
+  }))
   return [...entries, ...files].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 

@@ -13,7 +13,15 @@ export type SandboxShape = Pick<
 const DEFAULT_PATH = 'PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Same shape, same key: such a sandbox can be handed to any actor of the template. */
-export function shapeKey({ image, command, args, env, durableDirs, diskMib, memoryMib }: SandboxShape): string {
+export function shapeKey({
+  image,
+  command,
+  args,
+  env,
+  durableDirs,
+  diskMib,
+  memoryMib,
+}: SandboxShape): string {
   const parts = [image.digest, command, args, Object.entries(env).sort(), durableDirs, diskMib, memoryMib]
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
@@ -22,7 +30,11 @@ export function shapeKey({ image, command, args, env, durableDirs, diskMib, memo
 export const volumeFolder = (slotFolder: string, name: string): string => join(slotFolder, 'volumes', name)
 
 /** Lays out the bundle of a slot: `bundle/config.json`, and an empty folder for each durable directory. */
-export async function writeBundle(shape: SandboxShape, slotFolder: string, namespacePath: string): Promise<string> {
+export async function writeBundle(
+  shape: SandboxShape,
+  slotFolder: string,
+  namespacePath: string,
+): Promise<string> {
   const bundle = join(slotFolder, 'bundle')
   await mkdir(bundle, { recursive: true })
   await Promise.all(

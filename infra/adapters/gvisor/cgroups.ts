@@ -30,6 +30,8 @@ export type Cgroups = {
   /** How often the kernel killed for want of memory. */
   memoryKills(path: string): Promise<number>
   usage(path: string): Promise<{ readonly cpuSeconds: number; readonly memoryBytes: number }>
+  /** Sends SIGKILL to all that is in it: none of it runs another instruction of its own. */
+  signalKill(path: string): Promise<void>
   /** Kills all that is in it and resolves when nothing is left. Throws when something cannot be killed in time. */
   kill(path: string): Promise<void>
   /** Removes the group and those below it; they must be empty. No error when there is none. */
@@ -88,7 +90,12 @@ function version1(mounts: ReadonlyMap<string, string>): Cgroups {
     limit,
     memberFiles: (path) => roots.map((root) => join(root, path, 'cgroup.procs')),
     members,
-    move: (from, to) => moveAll(members, roots.map((root) => join(root, to, 'cgroup.procs')), from),
+    move: (from, to) =>
+      moveAll(
+        members,
+        roots.map((root) => join(root, to, 'cgroup.procs')),
+        from,
+      ),
     freeze: (path) => writeFile(file('freezer', path, 'freezer.state'), 'FROZEN'),
     thaw,
     memoryKills: async (path) => {
@@ -100,7 +107,8 @@ function version1(mounts: ReadonlyMap<string, string>): Cgroups {
       memoryBytes: await numberIn(file('memory', path, 'memory.usage_in_bytes')),
     }),
     // a frozen process of version 1 dies only when it is thawed
-    kill: (path) => killAll(path, members, () => thaw(path)),
+    signalKill: (path) => signalAll(path, members, thaw),
+    kill: (path) => killAll(path, members, thaw),
     remove: async (path) => {
       await Promise.all(roots.map((root) => removeTree(join(root, path))))
     },
@@ -112,7 +120,8 @@ function version2(root: string): Cgroups {
   const file = (path: string, name: string): string => join(root, path, name)
   const members = (path: string): Promise<readonly number[]> => numbersIn(file(path, 'cgroup.procs'))
   const limit = async (path: string, { cpuMilli, memoryMib }: CgroupLimits): Promise<void> => {
-    const quota = cpuMilli === undefined ? 'max' : Math.max(1_000, Math.round((cpuMilli * CPU_PERIOD_US) / 1_000))
+    const quota =
+      cpuMilli === undefined ? 'max' : Math.max(1_000, Math.round((cpuMilli * CPU_PERIOD_US) / 1_000))
     await writeFile(file(path, 'cpu.max'), `${quota} ${CPU_PERIOD_US}`)
     await writeFile(file(path, 'memory.max'), memoryMib === undefined ? 'max' : `${memoryMib * MIB}`)
   }
@@ -145,7 +154,8 @@ function version2(root: string): Cgroups {
       const cpuSeconds = Number(/^usage_usec (\d+)/m.exec(cpu)?.[1] ?? 0) / 1e6
       return { cpuSeconds, memoryBytes: await numberIn(file(path, 'memory.current')) }
     },
-    kill: (path) => killAll(path, members, () => thaw(path)),
+    signalKill: (path) => signalAll(path, members, thaw),
+    kill: (path) => killAll(path, members, thaw),
     remove: (path) => removeTree(join(root, path)),
     children: (path) => folderNames(join(root, path)),
   }
@@ -156,17 +166,27 @@ type Members = (path: string) => Promise<readonly number[]>
 async function moveAll(members: Members, targets: readonly string[], from: string): Promise<void> {
   const deadline = performance.now() + GVISOR_LIMITS.endTimeoutMs
   for (let left = await members(from); left.length > 0; left = await members(from)) {
-    if (performance.now() > deadline) throw fault('INTERNAL', from, { detail: 'its processes do not leave it' })
+    if (performance.now() > deadline)
+      throw fault('INTERNAL', from, { detail: 'its processes do not leave it' })
     for (const pid of left) for (const target of targets) await writeFile(target, `${pid}`).catch(ignoreDead)
   }
 }
 
-async function killAll(path: string, members: Members, thaw: () => Promise<void>): Promise<void> {
+type Thaw = (path: string) => Promise<void>
+
+async function signalAll(path: string, members: Members, thaw: Thaw): Promise<void> {
+  for (const pid of await members(path)) killOne(pid)
+  await thaw(path)
+}
+
+async function killAll(path: string, members: Members, thaw: Thaw): Promise<void> {
   const deadline = performance.now() + GVISOR_LIMITS.endTimeoutMs
-  await thaw()
+  await signalAll(path, members, thaw)
   for (let left = await members(path); left.length > 0; left = await members(path)) {
     if (performance.now() > deadline) {
-      throw fault('INTERNAL', path, { detail: `processes ${left.join(', ')} do not end; is a group above it frozen?` })
+      throw fault('INTERNAL', path, {
+        detail: `processes ${left.join(', ')} do not end; is a group above it frozen?`,
+      })
     }
     for (const pid of left) killOne(pid)
     await pause(GVISOR_LIMITS.endPollMs)
@@ -193,7 +213,10 @@ async function folderNames(folder: string): Promise<string[]> {
 
 async function numbersIn(path: string): Promise<number[]> {
   const text = await readFile(path, 'utf8').catch(() => '')
-  return text.split('\n').filter((line) => line !== '').map(Number)
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map(Number)
 }
 
 const numberIn = async (path: string): Promise<number> => Number((await readFile(path, 'utf8')).trim())

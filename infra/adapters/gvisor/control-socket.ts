@@ -27,9 +27,7 @@ export function waitForProcessEnd(root: string, id: string, signal: AbortSignal)
     const socket: Socket = connect({ path: controlSocketPath(root, id) })
     let text = ''
     signal.addEventListener('abort', () => socket.destroy(), { once: true })
-    socket.on('connect', () =>
-      socket.write(JSON.stringify({ method: 'containerManager.Wait', arg: id })),
-    )
+    socket.on('connect', () => socket.write(JSON.stringify({ method: 'containerManager.Wait', arg: id })))
     socket.on('data', (part) => {
       text = (text + part.toString('utf8')).slice(-GVISOR_LIMITS.controlAnswerBytesMax)
       const waitStatus = waitStatusOf(text)

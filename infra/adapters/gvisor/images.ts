@@ -30,12 +30,16 @@ export type Images = {
 }
 
 const indexSchema = z.object({
-  manifests: z.array(z.object({ digest: z.string(), annotations: z.record(z.string(), z.string()).optional() })),
+  manifests: z.array(
+    z.object({ digest: z.string(), annotations: z.record(z.string(), z.string()).optional() }),
+  ),
 })
 const manifestSchema = z.object({ config: z.object({ digest: z.string() }) })
 const strings = z.array(z.string()).nullish()
 const configSchema = z.object({
-  config: z.object({ Entrypoint: strings, Cmd: strings, Env: strings, WorkingDir: z.string().optional() }).optional(),
+  config: z
+    .object({ Entrypoint: strings, Cmd: strings, Env: strings, WorkingDir: z.string().optional() })
+    .optional(),
 })
 const runtimeSpecSchema = z.object({
   process: z.object({
@@ -126,7 +130,13 @@ async function fetchLayout(reference: string, home: string): Promise<Layout> {
   throw fault('IMAGE_UNKNOWN', reference, { detail: lastLine(result.stderr) })
 }
 
-async function unpack(reference: string, layout: Layout, digest: string, target: string, home: string): Promise<Image> {
+async function unpack(
+  reference: string,
+  layout: Layout,
+  digest: string,
+  target: string,
+  home: string,
+): Promise<Image> {
   const settings = await imageSettings(reference, layout.folder, digest)
   const bundle = await mkdtemp(join(home, 'unpack-'))
   try {
@@ -151,9 +161,11 @@ async function imageSettings(
   digest: string,
 ): Promise<Omit<Image, 'digest' | 'rootfs' | 'user'>> {
   const blob = async (name: string): Promise<unknown> => {
-    const text = await readFile(join(folder, 'blobs', name.replace(':', '/')), 'utf8').catch((cause: unknown) => {
-      throw fault('IMAGE_INVALID', reference, { detail: `its blob ${name} is missing`, cause })
-    })
+    const text = await readFile(join(folder, 'blobs', name.replace(':', '/')), 'utf8').catch(
+      (cause: unknown) => {
+        throw fault('IMAGE_INVALID', reference, { detail: `its blob ${name} is missing`, cause })
+      },
+    )
     return parseJson(text)
   }
   const manifest = manifestSchema.safeParse(await blob(digest))

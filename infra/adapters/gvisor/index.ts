@@ -6,7 +6,7 @@ import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
 import { networkPool } from './network-pool.ts'
 import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
-import { checkProcessRoot } from './process-root.ts'
+import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
 import { runCommand } from './run-command.ts'
 import { runscCommands } from './runsc.ts'
 import { gvisorRuntime } from './runtime.ts'
@@ -30,11 +30,20 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   const runsc = runscCommands(options)
   const runscVersion = await runsc.version()
   await checkProcessRoot(runscVersion)
+  void orphansAreReaped().then((reaped) => {
+    if (!reaped) options.onNote('nobody reaps dead sandboxes on this machine: run the node agent under tini')
+  })
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
   const cgroups = openCgroups()
   await cgroups.make(nodeCgroup(options))
-  const shared = { options, runsc, cgroups, networks: networkPool(options), folders: slotFolders(options.stateDir) }
+  const shared = {
+    options,
+    runsc,
+    cgroups,
+    networks: networkPool(options),
+    folders: slotFolders(options.stateDir),
+  }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
   const runtime = await gvisorRuntime({ ...shared, images, slots, runscVersion })
@@ -52,7 +61,8 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
 function checkOptions({ nodeTag, runDir, network }: GvisorOptions): void {
   const tags = new RegExp(`^[a-z0-9]{1,${GVISOR_LIMITS.tagLengthMax}}$`)
   if (!tags.test(nodeTag)) throw fault('CONFIG_INVALID', `nodeTag ${nodeTag}`)
-  if (runDir.length > GVISOR_LIMITS.runDirLengthMax) throw fault('CONFIG_INVALID', `runDir ${runDir}`, { detail: 'too long' })
+  if (runDir.length > GVISOR_LIMITS.runDirLengthMax)
+    throw fault('CONFIG_INVALID', `runDir ${runDir}`, { detail: 'too long' })
   if (!/^\d{1,3}\.\d{1,3}$/.test(network)) throw fault('CONFIG_INVALID', `network ${network}`)
 }
 

@@ -121,7 +121,10 @@ function makeLines({ network }: GvisorOptions, { name, index, ipAddress }: SlotN
   ]
 }
 
-async function giveAddress({ network }: GvisorOptions, { name, index, ipAddress }: SlotNetwork): Promise<void> {
+async function giveAddress(
+  { network }: GvisorOptions,
+  { name, index, ipAddress }: SlotNetwork,
+): Promise<void> {
   const gateway = address(network, index, 1)
   await ipBatch(
     [

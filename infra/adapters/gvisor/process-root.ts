@@ -1,41 +1,39 @@
-/**
- * What the process of a node agent must be for gVisor to work well, checked once at the start with a text that says what
- * to do. Sandboxes outlive the command that made them, and whoever inherits them must notice their death at once.
- */
+/** What the process of a node agent must be for gVisor to work, checked at the start with a text that says what to do. */
 import { readFile } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fault } from '@torpor/contracts'
 import { runCommand } from './run-command.ts'
 
-const REAP_MS_MAX = 250
+const REAP_MS_MAX = 10_000
+const REAP_POLL_MS = 100
 
 /**
- * Throws SETUP_INCOMPLETE unless this process is root, runs under something that reaps orphans at once (a child
- * subreaper: `tini -s -- node …`, or a PID 1 that is quick), and, for a runsc from before 2025, sees no
+ * Throws SETUP_INCOMPLETE unless this process is root and, for a runsc from before 2025, sees no
  * `/proc/sys/net/core/rmem_default`: such a build takes every network namespace of kernel 6.13 and later for the root one.
  */
 export async function checkProcessRoot(runscVersion: string): Promise<void> {
-  if (process.getuid?.() !== 0) throw fault('SETUP_INCOMPLETE', 'gvisor', { detail: 'run the node agent as root' })
-  if (!(await reapsAtOnce())) {
-    throw fault('SETUP_INCOMPLETE', 'gvisor', {
-      detail: 'dead sandboxes would stay for seconds: start the node agent under "tini -s --"',
-    })
-  }
+  if (process.getuid?.() !== 0)
+    throw fault('SETUP_INCOMPLETE', 'gvisor', { detail: 'run the node agent as root' })
   if (!(await mistakesNamespaces(runscVersion))) return
   throw fault('SETUP_INCOMPLETE', 'gvisor', {
     detail:
-      'this runsc needs: unshare -m --propagation unchanged sh -c "mount -t tmpfs tmpfs /proc/sys/net && exec tini -s -- node …"',
+      'this runsc needs: unshare -m --propagation unchanged sh -c "mount -t tmpfs tmpfs /proc/sys/net && exec node …"',
   })
 }
 
-async function reapsAtOnce(): Promise<boolean> {
-  const { stdout } = await runCommand('/bin/sh', ['-c', '(exec sleep 0) & echo $!'], { timeoutMs: 5_000 })
-  const pid = Number(stdout.trim())
+/**
+ * Whether somebody reaps the processes that outlive their parents, as sandboxes do. The driver needs no quick reaper, but
+ * where nobody does it (a program as PID 1 of a container) dead sandboxes stay in the process table: use `tini`.
+ */
+export async function orphansAreReaped(): Promise<boolean> {
+  const { stdout } = await runCommand('/bin/sh', ['-c', '(exec sleep 0) >&- & echo $!'], {
+    timeoutMs: REAP_MS_MAX,
+  })
   const deadline = performance.now() + REAP_MS_MAX
   while (performance.now() < deadline) {
-    const there = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+    const there = await readFile(`/proc/${Number(stdout.trim())}/stat`, 'utf8').catch(() => undefined)
     if (there === undefined) return true
-    await pause(5)
+    await pause(REAP_POLL_MS, undefined, { ref: false })
   }
   return false
 }

@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault } from '@torpor/contracts'
 import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
@@ -21,7 +22,8 @@ export type Runsc = {
   restore(id: string, bundle: string, imageFolder: string): Promise<CommandResult>
   checkpoint(id: string, imageFolder: string): Promise<CommandResult>
   exec(id: string, command: readonly string[]): Promise<CommandResult>
-  delete(id: string): Promise<CommandResult>
+  /** Removes what runsc keeps of a sandbox whose processes are dead. */
+  forget(id: string): Promise<void>
 }
 
 /** Enters the cgroups that are named before `--`, then becomes the rest: all that runsc starts is born inside. */
@@ -72,7 +74,10 @@ export function runscCommands(options: GvisorOptions): Runsc {
         timeoutMs: GVISOR_LIMITS.execTimeoutMs,
         outputBytesMax: GVISOR_LIMITS.execOutputBytesMax,
       }),
-    delete: (id) => call(['delete', '-force', id]),
+    forget: async (id) => {
+      const names = [`${id}_sandbox:${id}.state`, `${id}_sandbox:${id}.lock`, `runsc-${id}.sock`]
+      await Promise.all(names.map((name) => rm(join(root, name), { force: true })))
+    },
   }
 }
 

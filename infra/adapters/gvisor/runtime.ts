@@ -3,7 +3,7 @@
  * R1 one actor, one slot, one network; a slot is never used twice.
  * R2 the verbs of one sandbox run one after the other.
  * R3 between the image of a checkpoint and the end of the sandbox no instruction of it runs; its volumes are copied after
- *    its end, so that memory, root file system and volumes are of the same instant.
+ *    it was killed, so that memory, root file system and volumes are of the same instant.
  * R4 all that an agent must know after a restart is in the slots' records and in the kernel.
  */
 import { existsSync } from 'node:fs'
@@ -40,6 +40,8 @@ type Sandbox = {
   readonly exit: PromiseWithResolvers<SandboxExit>
   watch: AbortController
   burst: NodeJS.Timeout | undefined
+  /** Settles when its processes are in the control group of its worker. */
+  readonly moved: Promise<void>
   /** What to make ahead once this one runs. */
   readonly shape: SandboxShape | undefined
 }
@@ -96,11 +98,12 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
     await save(sandbox, { state: 'running' })
     if (sandbox.shape !== undefined) slots.makeAhead(sandbox.shape)
   }
-  const forget = (sandboxId: string, sandbox: Sandbox): Promise<void> => {
+  const forget = async (sandboxId: string, sandbox: Sandbox): Promise<void> => {
     sandbox.watch.abort()
     clearTimeout(sandbox.burst)
     sandboxes.delete(sandboxId)
-    return slots.release(sandbox.record)
+    await sandbox.moved.catch(() => undefined)
+    await slots.release(sandbox.record)
   }
   const imageOf = async (spec: SandboxSpec, folder: string | undefined): Promise<Image> => {
     const digest = folder === undefined ? undefined : await aboutDigest(folder)
@@ -112,7 +115,8 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
   const prepare = async (spec: SandboxSpec, folder?: string): Promise<PreparedSandbox> => {
     const { sandboxId } = spec
     const there = sandboxes.get(sandboxId)
-    if (there !== undefined) return { sandboxId, ipAddress: networks.adopt(there.record.networkIndex).ipAddress }
+    if (there !== undefined)
+      return { sandboxId, ipAddress: networks.adopt(there.record.networkIndex).ipAddress }
     const shape: SandboxShape = { ...spec, image: await imageOf(spec, folder) }
     const slot = await slots.take(shape)
     try {
@@ -129,16 +133,19 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
     const { sandboxId, cpuMilli, memoryMib, workerCgroup } = spec
     const cgroup = `${workerCgroup === '' ? nodeCgroup(parts.options) : workerCgroup}/${slot.id}`
     const record: SlotRecord = { ...slot, state: 'prepared', sandboxId, cpuMilli, memoryMib, cgroup }
-    const sandbox = newSandbox(record, shape)
     await cgroups.make(cgroup, { memoryMib: memoryMib + GVISOR_LIMITS.overheadMib })
     // the record first: an agent that dies in between finds the processes in one of the two groups
     await folders.write(record)
-    if (cgroup !== slot.cgroup) {
-      await cgroups.move(slot.cgroup, cgroup)
-      await cgroups.remove(slot.cgroup)
-    }
+    // the kernel takes some 10 ms for it: it goes on while runsc begins to restore
+    const moved = cgroup === slot.cgroup ? Promise.resolve() : moveTo(slot.cgroup, cgroup)
+    moved.catch(() => undefined)
+    const sandbox = newSandbox(record, shape, moved)
     sandboxes.set(sandboxId, sandbox)
     return sandbox
+  }
+  const moveTo = async (from: string, to: string): Promise<void> => {
+    await cgroups.move(from, to)
+    await cgroups.remove(from)
   }
   const checkpoint = async (sandboxId: string, folder: string): Promise<CheckpointResult> => {
     const sandbox = known(sandboxId)
@@ -150,10 +157,9 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
     const result = await runsc.checkpoint(record.id, folder)
     phasesMs['checkpoint'] = result.ms
     if (result.code !== 0) return checkpointFailed(sandbox, result.stderr)
-    let begun = performance.now()
-    await cgroups.kill(record.cgroup)
-    phasesMs['end'] = performance.now() - begun
-    begun = performance.now()
+    const begun = performance.now()
+    // its kernel stands still since the image was begun; this makes sure of it
+    await cgroups.signalKill(record.cgroup)
     if (record.hasVolumes) await packVolumes(folders.folderOf(record.id), folder)
     await writeFile(join(folder, ABOUT_FILE), JSON.stringify({ imageDigest: record.imageDigest }))
     phasesMs['volumes'] = performance.now() - begun
@@ -179,11 +185,14 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
     sandbox.exit.resolve(exit)
     return { kind: 'failedDead', message }
   }
-  const restore = async (sandboxId: string, folder: string): Promise<{ phasesMs: Record<string, number> }> => {
+  const restore = async (
+    sandboxId: string,
+    folder: string,
+  ): Promise<{ phasesMs: Record<string, number> }> => {
     const sandbox = known(sandboxId)
     if (sandbox.record.state === 'running') return { phasesMs: {} }
     const bundle = join(folders.folderOf(sandbox.record.id), 'bundle')
-    const result = await runsc.restore(sandbox.record.id, bundle, folder)
+    const [result] = await Promise.all([runsc.restore(sandbox.record.id, bundle, folder), sandbox.moved])
     if (result.code !== 0) {
       const said = result.stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
       throw fault('RESTORE_FAILED', sandboxId, { detail: `runsc restore ended with ${result.code}: ${said}` })
@@ -199,7 +208,7 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
       await slots.release(record)
       continue
     }
-    const sandbox = newSandbox(record, undefined)
+    const sandbox = newSandbox(record, undefined, Promise.resolve())
     sandboxes.set(sandboxId, sandbox)
     if (record.exit !== undefined) sandbox.exit.resolve(record.exit)
     if (record.state === 'running') {
@@ -230,7 +239,9 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
       inTurn(sandboxId, async () => {
         const sandbox = known(sandboxId)
         if (sandbox.record.state === 'running') return
-        mustSucceed(await runsc.start(sandbox.record.id), 'start', sandboxId)
+        // an entry point that does not exist shows here; its text lies in the log, too
+        const [result] = await Promise.all([runsc.start(sandbox.record.id), sandbox.moved])
+        mustSucceed(result, 'start', sandboxId)
         await nowRuns(sandbox)
       }),
     restore: (sandboxId, folder) => inTurn(sandboxId, () => restore(sandboxId, folder)),
@@ -281,14 +292,16 @@ export async function gvisorRuntime(parts: RuntimeParts): Promise<SandboxRuntime
   }
 }
 
-function newSandbox(record: SlotRecord, shape: SandboxShape | undefined): Sandbox {
+function newSandbox(record: SlotRecord, shape: SandboxShape | undefined, moved: Promise<void>): Sandbox {
   const exit = Promise.withResolvers<SandboxExit>()
-  return { record, exit, watch: new AbortController(), burst: undefined, shape }
+  return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
 }
 
 async function aboutDigest(folder: string): Promise<string | undefined> {
   const file = join(folder, ABOUT_FILE)
-  return existsSync(file) ? aboutSchema.parse(JSON.parse(await readFile(file, 'utf8'))).imageDigest : undefined
+  return existsSync(file)
+    ? aboutSchema.parse(JSON.parse(await readFile(file, 'utf8'))).imageDigest
+    : undefined
 }
 
 /** A memory image runs only where the CPU has what the sandbox saw. */

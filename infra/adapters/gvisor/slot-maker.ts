@@ -44,8 +44,8 @@ export function slotMaker(parts: SlotParts): SlotMaker {
       await cgroups.kill(group)
       await cgroups.remove(group)
     }
-    // all its processes are dead: this only removes runsc's own files
-    await runsc.delete(record.id)
+    // "runsc delete" would wait until the dead are reaped, which a slow PID 1 does late, and cost a process
+    await runsc.forget(record.id)
     await networks.giveBack(networks.adopt(record.networkIndex))
     await folders.remove(record.id)
   }

@@ -72,7 +72,8 @@ export function slotFolders(stateDir: string): SlotFolders {
     },
     remove: (id) => rm(folderOf(id), { recursive: true, force: true }),
     removeBroken: async () => {
-      for (const id of await names()) if ((await read(id)) === undefined) await rm(folderOf(id), { recursive: true })
+      for (const id of await names())
+        if ((await read(id)) === undefined) await rm(folderOf(id), { recursive: true })
     },
     logTail: async (id, linesMax) => {
       const lines = (await tailOf(logFile(id))).split('\n')

@@ -21,5 +21,6 @@ export async function unpackVolumes(folder: string, slotFolder: string): Promise
 
 async function tar(args: readonly string[], file: string): Promise<void> {
   const { code, stderr } = await runCommand('tar', args, { timeoutMs: GVISOR_LIMITS.pagesTimeoutMs })
-  if (code !== 0) throw fault('INTERNAL', file, { detail: `tar ended with ${code}: ${stderr.trim().slice(0, 300)}` })
+  if (code !== 0)
+    throw fault('INTERNAL', file, { detail: `tar ended with ${code}: ${stderr.trim().slice(0, 300)}` })
 }

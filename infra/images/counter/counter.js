@@ -6,7 +6,10 @@ const { readFileSync, writeFileSync } = require('node:fs')
 const { randomFillSync } = require('node:crypto')
 
 const PORT = Number(process.env.PORT ?? 8080)
-const FILES = { file: process.env.COUNT_FILE ?? '/data/count', rootfs: process.env.ROOTFS_COUNT_FILE ?? '/count' }
+const FILES = {
+  file: process.env.COUNT_FILE ?? '/data/count',
+  rootfs: process.env.ROOTFS_COUNT_FILE ?? '/count',
+}
 const ballast = makeBallast(Number(process.env.BALLAST_MIB ?? 0), process.env.BALLAST_FILL ?? 'random')
 const MIB = 1024 * 1024
 
