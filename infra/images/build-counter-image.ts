@@ -4,16 +4,24 @@
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { createWriteStream, existsSync } from 'node:fs'
+import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { tarOf, type TarEntry } from './tar-writer.ts'
+import { encodeTarHeader, paddingOf, TAR_BLOCK } from '../adapters/gvisor/tar-header.ts'
 
 export type BuiltImage = {
   /** As a template names it: `oci:<folder>:<tag>`. */
   readonly reference: string
   readonly digest: string
+}
+
+type ImageEntry = {
+  /** Relative; ends with "/" for a folder. */
+  readonly path: string
+  readonly mode: number
+  /** File to read; absent for a folder. */
+  readonly source?: string
 }
 
 const TAG = 'latest'
@@ -37,15 +45,15 @@ export async function buildCounterImage(folder: string, nodePath = process.execP
   }
 }
 
-function imageFiles(nodePath: string): readonly TarEntry[] {
+function imageFiles(nodePath: string): readonly ImageEntry[] {
   const libraries = execFileSync('ldd', [nodePath], { encoding: 'utf8' }).match(/\/\S+/g) ?? []
-  const files: TarEntry[] = [
+  const files: ImageEntry[] = [
     ...libraries.map((path) => ({ path: path.slice(1), source: path, mode: 0o755 })),
     { path: 'bin/node', source: nodePath, mode: 0o755 },
     { path: 'app/counter.js', source: COUNTER, mode: 0o644 },
   ]
   const folders = ['data', 'dev', 'proc', 'sys', 'tmp', ...files.flatMap(({ path }) => parents(path))]
-  const entries: TarEntry[] = [...new Set(folders)].map((path) => ({
+  const entries: ImageEntry[] = [...new Set(folders)].map((path) => ({
     path: `${path}/`,
     mode: path === 'tmp' ? 0o1777 : 0o755,
   }))
@@ -57,7 +65,7 @@ function parents(path: string): readonly string[] {
   return parts.map((_, index) => parts.slice(0, index + 1).join('/'))
 }
 
-async function writeLayout(work: string, files: readonly TarEntry[]): Promise<string> {
+async function writeLayout(work: string, files: readonly ImageEntry[]): Promise<string> {
   await mkdir(join(work, 'blobs/sha256'), { recursive: true })
   const layer = await writeLayer(work, files)
   const config = await writeBlob(work, {
@@ -84,12 +92,12 @@ async function writeLayout(work: string, files: readonly TarEntry[]): Promise<st
 
 type Blob = { readonly digest: string; readonly size: number }
 
-async function writeLayer(work: string, files: readonly TarEntry[]): Promise<Blob> {
+async function writeLayer(work: string, files: readonly ImageEntry[]): Promise<Blob> {
   const hash = createHash('sha256')
   const file = join(work, 'layer')
   let size = 0
   const counted = async function* (): AsyncGenerator<Buffer> {
-    for await (const part of tarOf(files)) {
+    for await (const part of layerOf(files)) {
       hash.update(part)
       size += part.length
       yield part
@@ -99,6 +107,19 @@ async function writeLayer(work: string, files: readonly TarEntry[]): Promise<Blo
   const hex = hash.digest('hex')
   await rename(file, join(work, 'blobs/sha256', hex))
   return { digest: `sha256:${hex}`, size }
+}
+
+/** Owner root, a fixed time: the same files give the same bytes. */
+async function* layerOf(files: readonly ImageEntry[]): AsyncGenerator<Buffer> {
+  for (const { path, mode, source } of files) {
+    const size = source === undefined ? 0 : statSync(source).size
+    const kind = source === undefined ? 'folder' : 'file'
+    yield encodeTarHeader({ path, kind, mode, uid: 0, gid: 0, size, mtimeS: 0, link: '' })
+    if (source === undefined) continue
+    for await (const part of createReadStream(source, { highWaterMark: 1024 * 1024 })) yield Buffer.from(part)
+    yield Buffer.alloc(paddingOf(size))
+  }
+  yield Buffer.alloc(2 * TAR_BLOCK)
 }
 
 async function writeBlob(work: string, value: object): Promise<Blob> {

@@ -30,9 +30,7 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   const runsc = runscCommands(options)
   const runscVersion = await runsc.version()
   await checkProcessRoot(runscVersion)
-  void orphansAreReaped().then((reaped) => {
-    if (!reaped) options.onNote('nobody reaps dead sandboxes on this machine: run the node agent under tini')
-  })
+  void noteMissingReaper(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
   const cgroups = openCgroups()
@@ -72,4 +70,9 @@ async function removeRunDir(runDir: string): Promise<void> {
   await runCommand('umount', [mount], { timeoutMs: 5_000 })
   await rm(mount, { force: true }).catch(() => undefined)
   await rmdir(runDir).catch(() => undefined)
+}
+
+async function noteMissingReaper({ onNote }: GvisorOptions): Promise<void> {
+  if (await orphansAreReaped()) return
+  onNote('nobody reaps dead sandboxes on this machine: run the node agent under tini')
 }

@@ -53,6 +53,7 @@ export function networkPool(options: GvisorOptions): NetworkPool {
     }
   }
   const fill = async (): Promise<void> => {
+    // oxlint-disable-next-line no-unmodified-loop-condition -- close() sets it meanwhile
     while (!closed && free.length < options.networksAheadMax) free.push(await makeOne())
   }
   const fillLater = (): void => {
