@@ -89,6 +89,8 @@ export const LIMITS = {
   leaseRequestTimeoutMs: 2_000,
   /** A lease or member that nobody renews for this long leaves the bucket. */
   leaseForgottenMs: 24 * 3_600_000,
+  /** A part that is told to stop has this long before it is ended. */
+  stopMs: 15_000,
 } as const
 
 export type LimitName = keyof typeof LIMITS
