@@ -72,6 +72,8 @@ export const LIMITS = {
   readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
+  /** A part that is told to stop has this long before it is ended. */
+  stopMs: 15_000,
 } as const
 
 export type LimitName = keyof typeof LIMITS
