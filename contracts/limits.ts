@@ -45,6 +45,9 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
