@@ -37,7 +37,10 @@ export async function runStory(words: readonly string[]): Promise<number> {
   }
   const tell = createTeller((text) => process.stdout.write(text), systemClock.nowMs(), systemClock.nowMs)
   try {
-    if (options.fresh || options.remove) tell.line(await removeData(DATA_FOLDER))
+    if (options.fresh || options.remove) {
+      await removeData(DATA_FOLDER)
+      tell.line(`removed what was in ${DATA_FOLDER}`)
+    }
     return options.remove ? 0 : await tellStory(options, tell, systemClock)
   } catch (cause) {
     process.stderr.write(`error: ${refusalLine(refusalOf(cause))}\nlogs: ${join(DATA_FOLDER, 'logs')}\n`)
@@ -48,7 +51,10 @@ export async function runStory(words: readonly string[]): Promise<number> {
 async function tellStory(options: StoryOptions, tell: Teller, clock: Clock): Promise<number> {
   const interrupted = onceInterrupted()
   await mkdir(DATA_FOLDER, { recursive: true })
-  tell.step(1, `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`)
+  tell.step(
+    1,
+    `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`,
+  )
   const stack = await startLocalStack({
     dataFolder: DATA_FOLDER,
     sandbox: options.simulated ? 'simulated' : 'gvisor',
@@ -91,7 +97,10 @@ async function withClient(
       eventsShown: events.shown,
     }
     const told = tellSteps(stage)
-    const ended = await Promise.race([told.then(() => 'told' as const), interrupted.then(() => 'stopped' as const)])
+    const ended = await Promise.race([
+      told.then(() => 'told' as const),
+      interrupted.then(() => 'stopped' as const),
+    ])
     if (ended === 'told' && !options.once) {
       tell.line('It stays up. Ctrl-C ends it.')
       await interrupted
@@ -105,7 +114,7 @@ async function withClient(
 }
 
 async function tellSteps(stage: Stage): Promise<void> {
-  const image = await buildCounterImage(join(DATA_FOLDER, 'images', 'counter'))
+  const { reference: image } = await buildCounterImage(join(DATA_FOLDER, 'images', 'counter'))
   await makeTemplate(stage, image)
   await firstCalls(stage)
   await suspendTwice(stage)
