@@ -12,7 +12,7 @@ import type { Context } from '../context.ts'
 import { replyOfFault } from '../entities/fetch-entity.ts'
 import { decodeJson, encodeJson } from '../entities/json.ts'
 import { commandDigest } from '../entities/system-command.ts'
-import { sendToOwner } from './system-door.ts'
+import { sendToOwner } from './ask-owner.ts'
 
 /**
  * `torpor.v1.report.>`: what nodes say happened. Answered once the event is in the log, or with the refusal that tells the

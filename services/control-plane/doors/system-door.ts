@@ -1,14 +1,11 @@
-import type { HostCommand, Reply } from '@torpor/contracts'
-import { LIMITS, SUBJECTS, shardOf } from '@torpor/contracts'
+import type { Reply } from '@torpor/contracts'
+import { SUBJECTS } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { replyOfFault } from '../entities/fetch-entity.ts'
 import { decodeJson, encodeJson } from '../entities/json.ts'
 import { declareLostHere } from '../effects/lost-nodes.ts'
 import { handle } from '../handlers/handle.ts'
-
-type SystemMessage =
-  | { readonly kind: 'command'; readonly command: HostCommand }
-  | { readonly kind: 'node-lost'; readonly shard: number; readonly node: string }
+import type { SystemMessage } from './ask-owner.ts'
 
 /**
  * `torpor.v1.shard.<n>.system`: what control planes say to each other. Bus permissions let nobody else publish there, so a
@@ -32,26 +29,6 @@ export function openSystemDoor(context: Context): { close(): void } {
   })
   for (const shard of context.host.ownedShards()) serve(shard)
   return { close: () => owned.forEach((subscription) => subscription.unsubscribe()) }
-}
-
-/** Gives a command to the owner of its target, here or elsewhere. Rejects when no owner answers. */
-export async function sendToOwner(context: Context, command: HostCommand): Promise<Reply<unknown>> {
-  const shard = shardOf(command.target.atespace, command.target.name, context.shards)
-  if (context.host.owns(shard)) return handle(command, context).catch(replyOfFault)
-  return ask(context, shard, { kind: 'command', command })
-}
-
-/** Tells the owner of `shard` that a node is lost. Rejects when no owner answers. */
-export const sendNodeLost = (context: Context, shard: number, node: string): Promise<Reply<unknown>> =>
-  context.host.owns(shard)
-    ? declareLostHere(context, shard, node)
-    : ask(context, shard, { kind: 'node-lost', shard, node })
-
-async function ask(context: Context, shard: number, message: SystemMessage): Promise<Reply<unknown>> {
-  const bytes = await context.bus.request(SUBJECTS.shardSystem(shard), encodeJson(message), {
-    timeoutMs: LIMITS.rpcTimeoutMs,
-  })
-  return decodeJson(bytes) as Reply<unknown>
 }
 
 async function take(context: Context, message: SystemMessage): Promise<Reply<unknown>> {

@@ -1,7 +1,7 @@
 import type { Actor, ActorTemplate, Refusal, Reply } from '@torpor/contracts'
 import { LIMITS, actorRef, isGone, sleep, templateRef } from '@torpor/contracts'
 import type { Context } from '../context.ts'
-import { sendToOwner } from '../doors/system-door.ts'
+import { sendToOwner } from '../doors/ask-owner.ts'
 import { fetchEntity } from '../entities/fetch-entity.ts'
 import { systemCommand } from '../entities/system-command.ts'
 
@@ -30,7 +30,7 @@ async function wakeAndSuspend(context: Context, template: ActorTemplate): Promis
   await insist(context, template, () =>
     sendToOwner(
       context,
-      systemCommand(context, ref, 'CreateGoldenActor', named, { facts: { template, golden: true } }),
+      systemCommand(context, ref, 'CreateActor', named, { facts: { template, golden: true } }),
     ),
   )
   const existing = await fetchEntity<Actor>(context, ref)

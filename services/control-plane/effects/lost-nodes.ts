@@ -1,8 +1,7 @@
 import type { Actor, Reply } from '@torpor/contracts'
-import { isGone, nodeRef } from '@torpor/contracts'
+import { LIMITS, isGone, nodeRef } from '@torpor/contracts'
 import type { Context } from '../context.ts'
-import { LIMITS } from '@torpor/contracts'
-import { sendNodeLost } from '../doors/system-door.ts'
+import { askOwner } from '../doors/ask-owner.ts'
 import { systemCommand } from '../entities/system-command.ts'
 
 /** Looks for silent nodes: suspects them, then loses them, and tells every shard, whose actors there are lost with it. */
@@ -18,7 +17,13 @@ export async function watchSilentNodes(context: Context): Promise<void> {
 /** Tells every shard that a node is lost; those that do not answer are told again at the next round. */
 export async function announceLostNode(context: Context, node: string): Promise<void> {
   const shards = Array.from({ length: context.shards }, (_, shard) => shard)
-  await Promise.allSettled(shards.map((shard) => sendNodeLost(context, shard, node)))
+  await Promise.allSettled(
+    shards.map((shard) =>
+      context.host.owns(shard)
+        ? declareLostHere(context, shard, node)
+        : askOwner(context, shard, { kind: 'node-lost', shard, node }),
+    ),
+  )
 }
 
 /** On the owner of `shard`: what ran on the node is lost. Says so once per actor, however often it is told. */

@@ -4,8 +4,12 @@ import type { Context } from '../context.ts'
 import { fetchEntity } from '../entities/fetch-entity.ts'
 import { submit } from './submit.ts'
 
-/** Creates an actor at rest: it borrows its template's golden snapshot. Books nothing, asks no node. */
+/**
+ * Creates an actor at rest: it borrows its template's golden snapshot. Books nothing, asks no node. A command that comes with
+ * its facts is the control plane's own: a hidden golden actor.
+ */
 export async function createActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
+  if (command.facts !== undefined) return submit(command, context)
   const { template: named } = command.data as CommandData<'CreateActor'>
   const ref = templateRef(named.atespace, named.name)
   const badName = checkRef(ref)
