@@ -48,7 +48,10 @@ export async function runStory(words: readonly string[]): Promise<number> {
 async function tellStory(options: StoryOptions, tell: Teller, clock: Clock): Promise<number> {
   const interrupted = onceInterrupted()
   await mkdir(DATA_FOLDER, { recursive: true })
-  tell.step(1, `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`)
+  tell.step(
+    1,
+    `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`,
+  )
   const stack = await startLocalStack({
     dataFolder: DATA_FOLDER,
     sandbox: options.simulated ? 'simulated' : 'gvisor',
@@ -91,7 +94,10 @@ async function withClient(
       eventsShown: events.shown,
     }
     const told = tellSteps(stage)
-    const ended = await Promise.race([told.then(() => 'told' as const), interrupted.then(() => 'stopped' as const)])
+    const ended = await Promise.race([
+      told.then(() => 'told' as const),
+      interrupted.then(() => 'stopped' as const),
+    ])
     if (ended === 'told' && !options.once) {
       tell.line('It stays up. Ctrl-C ends it.')
       await interrupted
