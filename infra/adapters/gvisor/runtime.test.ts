@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -160,6 +160,28 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
     const spent = (await runtime.stats('open')).cpuSeconds - cpuSeconds
     // a server that spins on the dead connection would take all of it
     expect(spent, `after ${performance.now() - before} ms`).toBeLessThan(0.25)
+  })
+
+  test('a checkpoint that cannot be written leaves the actor running, and its end is still noticed', async () => {
+    const ipAddress = await started('unlucky')
+    await answer(ipAddress)
+    const taken = folder()
+    await mkdir(taken, { recursive: true })
+    await mkdir(join(taken, 'checkpoint.img'))
+    expect(await runtime.checkpoint('unlucky', taken)).toMatchObject({ kind: 'failedAlive' })
+    expect(await answer(ipAddress)).toBe('memory count: 2 | file count: 2 | rootfs count: 2')
+    const exit = runtime.exit('unlucky', AbortSignal.timeout(2_000))
+    await request(ipAddress, '/exit').catch(() => undefined)
+    expect(await exit).toMatchObject({ reason: 'exited', exitCode: 7 })
+    expect(await runtime.checkpoint('unlucky', folder())).toMatchObject({ kind: 'failedDead' })
+  })
+
+  test('a checkpoint of a sandbox that was just killed says that it is dead', async () => {
+    await answer(await started('gone'))
+    const exit = runtime.exit('gone', AbortSignal.timeout(2_000))
+    for (const pid of await membersOf('gone')) process.kill(pid, 'SIGKILL')
+    expect(await runtime.checkpoint('gone', folder())).toMatchObject({ kind: 'failedDead' })
+    expect(await exit).toMatchObject({ reason: 'killed' })
   })
 
   test('an agent that starts anew finds the sandboxes of the one before, and their ends', async () => {
