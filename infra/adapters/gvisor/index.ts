@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
+import { removeNetworkRules, setNetworkRules } from './network-rules.ts'
 import { networkPool } from './network-pool.ts'
 import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
 import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
@@ -32,6 +33,7 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   void noteMissingReaper(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
+  await setNetworkRules(options)
   const cgroups = openCgroups()
   await cgroups.make(nodeCgroup(options))
   const shared = {
@@ -51,6 +53,7 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
       await runtime.close()
       if ((await runtime.list()).length > 0) return
       await cgroups.remove(nodeCgroup(options))
+      await removeNetworkRules(options)
       await removeRunDir(options.runDir)
     },
   }
