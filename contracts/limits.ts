@@ -52,6 +52,21 @@ export const LIMITS = {
   routeTimeoutMs: 300_000,
   requestHeaderBytesMax: 16 * 1024,
   gateConnectTimeoutMs: 2_000,
+  /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
+  gateIdleConnectionMs: 1_500,
+  gateIdleConnectionsPerActorMax: 16,
+  gateOpenRequestsPerActorMax: 2_048,
+  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
+  gateSocketCloseMs: 250,
+  routesMax: 100_000,
+  /** Flights that ask again at once when capacity changed. */
+  wakeRetriesAtOnceMax: 16,
+  /** Idle connections that a router keeps to one gate, and for how long: shorter than the gate keeps them. */
+  routerIdleConnectionsPerGateMax: 256,
+  routerIdleConnectionMs: 30_000,
+  serverKeepAliveMs: 65_000,
+  requestHeadTimeoutMs: 30_000,
+  routerDrainMs: 30_000,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
@@ -61,6 +76,15 @@ export const LIMITS = {
   workersPerPoolMax: 10_000,
   listPageSizeDefault: 100,
   listPageSizeMax: 1_000,
+  feedActorsRememberedMax: 10_000,
+  projectorBatchRowsMax: 5_000,
+  projectorBatchBytesMax: 8 * 1024 * 1024,
+  projectorEntitiesCachedMax: 50_000,
+  projectorBackoffMsMin: 100,
+  projectorBackoffMsMax: 5_000,
+  readModelConnectTimeoutMs: 3_000,
+  readModelQueryTimeoutMs: 30_000,
+  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
   /** The first connection to the bus is tried for this long. */

@@ -73,3 +73,6 @@ export const SUBJECT_HEADER = 'torpor-subject'
 
 /** Asks any control plane how many shards the system has: `{ shards, version }`. */
 export const GET_SYSTEM = 'GetSystem'
+
+/** Asks the projector how far it is: `{ shards: [{ shard, position, lastSequence }] }`. */
+export const GET_READ_MODEL = 'GetReadModel'
