@@ -50,14 +50,6 @@ export const SETTINGS = {
     'Memory that the node offers; 0: what the machine has.',
   ),
   TORPOR_GUARD_SOCKET: setting(z.string().default(''), 'Unix socket between node agent and guard.'),
-  TORPOR_UPLOAD_DELAY_MS: setting(
-    z.coerce.number().int().min(-1).default(-1),
-    'Overrides the upload delay of templates; -1: as the template says.',
-  ),
-  TORPOR_DETACH_DELAY_MS: setting(
-    z.coerce.number().int().min(-1).default(-1),
-    'Overrides the detach delay of templates; -1: as the template says.',
-  ),
   TORPOR_PARK_MS: setting(
     z.coerce.number().int().min(0).default(5_000),
     'How long a request waits for a place.',

@@ -11,6 +11,8 @@ export const SUBJECTS = {
   rpc: (ref: Pick<EntityRef, 'atespace' | 'name'>, verb: string): string =>
     `${ROOT}.rpc.${ref.atespace}.${ref.name}.${verb}`,
   shardRpc: (shard: number): string => `${ROOT}.shard.${shard}.rpc`,
+  /** Between control planes only: forwarded reports, and commands that no client may send. */
+  shardSystem: (shard: number): string => `${ROOT}.shard.${shard}.system`,
   nodeCommand: (node: string, verb: string): string => `${ROOT}.node.${node}.${verb}`,
   report: (node: string, actor: Pick<EntityRef, 'atespace' | 'name'>): string =>
     `${ROOT}.report.${node}.${actor.atespace}.${actor.name}`,
@@ -40,6 +42,9 @@ export const STREAMS = {
 
 export const BUCKETS = { shards: 'SHARDS' } as const
 
+/** Where answers to one user arrive. Bus permissions give each user only its own. */
+export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX.${user}`)
+
 /** Queue group of everything that a control plane serves for the whole system. */
 export const CONTROL_PLANE_QUEUE = 'control-plane'
 export const PROJECTOR_QUEUE = 'projector'
@@ -62,3 +67,12 @@ export function parseReportSubject(
   if (root !== 'torpor' || version !== 'v1' || kind !== 'report' || more !== undefined) return undefined
   return node && atespace && name ? { node, atespace, name } : undefined
 }
+
+/** Header that carries the subject of a request that goes straight to, or is forwarded to, the owner of its shard. */
+export const SUBJECT_HEADER = 'torpor-subject'
+
+/** Asks any control plane how many shards the system has: `{ shards, version }`. */
+export const GET_SYSTEM = 'GetSystem'
+
+/** Asks the projector how far it is: `{ shards: [{ shard, position, lastSequence }] }`. */
+export const GET_READ_MODEL = 'GetReadModel'

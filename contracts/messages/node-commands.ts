@@ -56,15 +56,11 @@ export const NODE_COMMANDS = {
   CollectSnapshot: z.strictObject({ ...actor, generation: z.int(), uri: z.string() }),
   /** What the node has: sandboxes, admissions, snapshots, of one actor or of all. */
   Inventory: z.strictObject({ actorUid: z.string().optional() }),
-  /** The workers that this node shall have, all of them: makes the missing, removes the surplus that is empty. */
+  /** The workers of one pool that this node shall have, all of them: makes the missing, removes the surplus that is empty. */
   SetWorkers: z.strictObject({
-    workers: z.array(
-      z.strictObject({
-        worker: z.string(),
-        workerPool: z.string(),
-        spec: z.custom<z.infer<typeof workerPoolSpecSchema>>(),
-      }),
-    ),
+    workerPool: z.string(),
+    workers: z.array(z.string()),
+    spec: z.custom<z.infer<typeof workerPoolSpecSchema>>(),
   }),
   /** The last lines that the actor's process wrote. */
   Logs: z.strictObject({ ...actor, linesMax: z.int().min(1).max(10_000) }),
@@ -92,6 +88,8 @@ export type Inventory = {
 
 export type InventorySandbox = {
   readonly actorUid: string
+  readonly atespace: string
+  readonly name: string
   readonly epoch: number
   readonly sequence: number
   readonly phase: 'starting' | 'running' | 'checkpointing' | 'ending'
