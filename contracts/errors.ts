@@ -134,6 +134,13 @@ export const ERRORS = {
     'try again after the time that Retry-After names',
   ),
   REQUEST_CUT: entry(503, 6, 'later', 'was cut by a forced suspend', 'send it again if it may run twice'),
+  RUNTIME_INCOMPATIBLE: entry(
+    409,
+    4,
+    'later',
+    'needs a sandbox runtime that this node does not have',
+    'start a node with the runtime that the snapshot names, or allow a cold start',
+  ),
   NODE_UNAVAILABLE: entry(503, 6, 'later', 'the node does not answer', 'try again; see torpor get nodes'),
   SNAPSHOT_ON_LOST_NODE: entry(
     503,
