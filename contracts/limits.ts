@@ -74,8 +74,45 @@ export const LIMITS = {
   workersPerPoolMax: 10_000,
   listPageSizeDefault: 100,
   listPageSizeMax: 1_000,
+  feedActorsRememberedMax: 10_000,
+  projectorBatchRowsMax: 5_000,
+  projectorBatchBytesMax: 8 * 1024 * 1024,
+  projectorEntitiesCachedMax: 50_000,
+  projectorBackoffMsMin: 100,
+  projectorBackoffMsMax: 5_000,
+  readModelConnectTimeoutMs: 3_000,
+  readModelQueryTimeoutMs: 30_000,
+  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
+  /** The first connection to the bus is tried for this long. */
+  busConnectMs: 10_000,
+  busConnectRetryMs: 100,
+  busDialTimeoutMs: 2_000,
+  busReconnectWaitMs: 100,
+  busPingIntervalMs: 5_000,
+  busPingsOutMax: 2,
+  busRequestsPendingMax: 65_536,
+  /** One question to JetStream itself: the state of a stream, a new consumer. */
+  streamRequestTimeoutMs: 5_000,
+  streamPullMessages: 256,
+  streamPullExpiresMs: 30_000,
+  streamHeartbeatMs: 2_000,
+  /** A reader that hears neither message nor heartbeat for this long begins again. */
+  streamSilenceMsMax: 5_000,
+  streamRetryMsMin: 50,
+  streamRetryMsMax: 1_000,
+  /** The server forgets a reader that asks for nothing for this long. */
+  streamReaderIdleMs: 30_000,
+  logReadStallMs: 10_000,
+  logDuplicateWindowMs: 100,
+  /** How far a follower of EVENTS goes back after an interruption: that stream may lose its youngest messages. */
+  feedRewindMax: 1_000,
+  leaseRequestTimeoutMs: 2_000,
+  /** A lease or member that nobody renews for this long leaves the bucket. */
+  leaseForgottenMs: 24 * 3_600_000,
+  /** A part that is told to stop has this long before it is ended. */
+  stopMs: 15_000,
 } as const
 
 export type LimitName = keyof typeof LIMITS

@@ -88,6 +88,8 @@ export type Inventory = {
 
 export type InventorySandbox = {
   readonly actorUid: string
+  readonly atespace: string
+  readonly name: string
   readonly epoch: number
   readonly sequence: number
   readonly phase: 'starting' | 'running' | 'checkpointing' | 'ending'

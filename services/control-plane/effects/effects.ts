@@ -1,0 +1,115 @@
+import type { Commit } from '@torpor/actor-host'
+import type { Actor, ActorTemplate, EntityRef, WorkerPool } from '@torpor/contracts'
+import { LIMITS, isGone } from '@torpor/contracts'
+import type { Context } from '../context.ts'
+import { takeGoldenSnapshot } from './golden-snapshots.ts'
+import { announceLostNode, watchSilentNodes } from './lost-nodes.ts'
+import { driveNodes } from './node-actions.ts'
+import type { NodeActions } from './node-actions.ts'
+import { inquire } from './node-inquiries.ts'
+import { nodesOf } from './node-leases.ts'
+import { correctWorkers, placeWorkers, poolsHere } from './pool-workers.ts'
+
+/**
+ * What a control plane does because of what the log says. Each effect looks at committed state only, is idempotent, and is
+ * run by three things: a commit, a shard that is taken over, and the clock.
+ */
+export function runEffects(context: Context): { close(): void } {
+  const actions = driveNodes(context)
+  const goldens = oneFlightPerKey()
+  const react = (ref: EntityRef, state: unknown) => {
+    if (ref.kind === 'actor') actions.drive(ref, state)
+    if (ref.kind === 'actor-template') startGolden(context, goldens, state)
+    if (ref.kind === 'worker-pool' && state !== undefined && !isGone(state)) {
+      settle(context, placeWorkers(context, state as WorkerPool))
+    }
+  }
+  context.host.onCommitted((commit) => {
+    react(commit.ref, commit.after)
+    reactToEvent(context, commit)
+  })
+  context.host.onOwned((shard) => {
+    for (const { ref, state } of context.host.entities(shard)) react(ref, state)
+  })
+  for (const shard of context.host.ownedShards()) {
+    for (const { ref, state } of context.host.entities(shard)) react(ref, state)
+  }
+  context.capacities.onNews((capacity) => {
+    settle(context, correctWorkers(context, capacity))
+    for (const pool of poolsHere(context)) settle(context, placeWorkers(context, pool))
+  })
+  const cancels = [
+    every(context, LIMITS.reconcileMs, () => reconcileAll(context, actions, goldens)),
+    every(context, LIMITS.capacityPublishMs, () => watchSilentNodes(context)),
+  ]
+  return { close: () => cancels.forEach((cancel) => cancel()) }
+}
+
+function reactToEvent(context: Context, { ref, event }: Commit): void {
+  if (event.type === 'NodeLost') settle(context, announceLostNode(context, ref.name))
+  if (event.type === 'NodeJoined') settle(context, inquire(context, ref.name))
+  if (event.type !== 'TimerFired' || !event.data.id.startsWith('deadline')) return
+  const state = context.host.peek(ref)
+  const node = state === undefined || isGone(state) ? undefined : (state as Actor).worker?.node
+  if (node !== undefined) settle(context, inquire(context, node))
+}
+
+async function reconcileAll(context: Context, actions: NodeActions, goldens: Flights): Promise<void> {
+  for (const { node } of context.capacities.all()) {
+    await inquire(context, node)
+    for (const ref of context.actorsByNode.of(node)) actions.driveAgain(ref, context.host.peek(ref))
+  }
+  for (const node of nodesOf(context.host)) {
+    if (node.state === 'NODE_STATE_LOST') await announceLostNode(context, node.name)
+  }
+  for (const shard of context.host.ownedShards()) {
+    for (const { ref, state } of context.host.entities(shard)) {
+      if (ref.kind === 'actor-template') startGolden(context, goldens, state)
+    }
+  }
+}
+
+function startGolden(context: Context, goldens: Flights, state: unknown): void {
+  if (state === undefined || isGone(state)) return
+  const template = state as ActorTemplate
+  if (template.golden.phase !== 'PENDING') return
+  goldens(template.uid, () => takeGoldenSnapshot(context, template), context)
+}
+
+type Flights = (key: string, fly: () => Promise<void>, context: Context) => void
+
+function oneFlightPerKey(): Flights {
+  const flying = new Set<string>()
+  return (key, fly, context) => {
+    if (flying.has(key)) return
+    flying.add(key)
+    settle(
+      context,
+      fly().finally(() => flying.delete(key)),
+    )
+  }
+}
+
+/** Effects are repeated by the clock: one that failed is noted, not thrown. */
+function settle(context: Context, effect: Promise<unknown>): void {
+  effect.catch((cause: unknown) =>
+    context.note('warn', 'an effect will be tried again', { cause: String(cause) }),
+  )
+}
+
+function every(context: Context, intervalMs: number, run: () => Promise<void>): () => void {
+  let cancel = (): void => undefined
+  let closed = false
+  const round = () => {
+    cancel = context.clock.after(intervalMs, () => {
+      void run()
+        .catch((cause: unknown) => context.note('warn', 'a round failed', { cause: String(cause) }))
+        .then(() => closed || round())
+    })
+  }
+  round()
+  return () => {
+    closed = true
+    cancel()
+  }
+}

@@ -1,0 +1,59 @@
+import type { Actor, EntityRef, Inventory } from '@torpor/contracts'
+import { isGone } from '@torpor/contracts'
+import { reconcile } from '@torpor/state-machines'
+import type { Context } from '../context.ts'
+import { systemCommand } from '../entities/system-command.ts'
+import { askNode } from './ask-node.ts'
+
+/**
+ * Compares the log with what a node has, and says what the difference proves. Only actors whose state did not change while
+ * the node was asked are judged: for them question and answer are about the same state.
+ */
+export async function inquire(context: Context, node: string): Promise<void> {
+  const before = actorsOn(context, node)
+  const reply = await askNode<Inventory>(context, node, 'Inventory', {})
+  if (!reply.ok) return
+  for (const { ref, actor } of before) {
+    const now = context.host.peek(ref)
+    if (now === undefined || isGone(now) || (now as Actor).version !== actor.version) continue
+    for (const proof of reconcile(actor, reply.result)) {
+      const facts = { node, actorUid: actor.uid }
+      await context.host
+        .submit(systemCommand(context, ref, proof.type, proof.data, { facts }))
+        .catch((cause: unknown) =>
+          context.note('warn', 'a proof waits for the log', { cause: String(cause) }),
+        )
+    }
+  }
+  await endStrangers(context, node, reply.result)
+}
+
+/** Ends sandboxes of actors of owned shards that the log does not want on this node. */
+async function endStrangers(context: Context, node: string, inventory: Inventory): Promise<void> {
+  const wanted = new Map(actorsOn(context, node).map(({ actor }) => [actor.uid, actor]))
+  for (const sandbox of inventory.sandboxes) {
+    if (!context.host.owns(context.host.shardOf(refOf(sandbox)))) continue
+    const worker = wanted.get(sandbox.actorUid)?.worker
+    const isWanted = worker?.epoch === sandbox.epoch && worker.sequence === sandbox.sequence
+    const known = context.host.peek(refOf(sandbox))
+    const other = known !== undefined && !isGone(known) && (known as Actor).uid === sandbox.actorUid
+    if (isWanted || (other && (known as Actor).state !== 'ACTOR_STATE_SUSPENDED')) continue
+    await askNode(context, node, 'Terminate', sandbox)
+  }
+}
+
+const refOf = (sandbox: { readonly atespace: string; readonly name: string }): EntityRef => ({
+  kind: 'actor',
+  atespace: sandbox.atespace,
+  name: sandbox.name,
+})
+
+function actorsOn(
+  context: Context,
+  node: string,
+): readonly { readonly ref: EntityRef; readonly actor: Actor }[] {
+  return context.actorsByNode.of(node).flatMap((ref) => {
+    const state = context.host.peek(ref)
+    return state === undefined || isGone(state) ? [] : [{ ref, actor: state as Actor }]
+  })
+}

@@ -1,0 +1,43 @@
+import type { ActorHost } from '@torpor/actor-host'
+import type { Actor, EntityRef } from '@torpor/contracts'
+import { entityKey, isGone, parseEntityKey } from '@torpor/contracts'
+
+/** Which actors of the owned shards run on a node or have a snapshot there: an index of the committed state. */
+export type ActorsByNode = {
+  of(node: string): readonly EntityRef[]
+}
+
+export function indexActorsByNode(host: ActorHost): ActorsByNode {
+  const keysByNode = new Map<string, Set<string>>()
+  const move = (key: string, before: unknown, after: unknown) => {
+    const kept = nodesOf(after)
+    for (const node of nodesOf(before)) if (!kept.has(node)) keysByNode.get(node)?.delete(key)
+    for (const node of kept) {
+      const keys = keysByNode.get(node) ?? new Set<string>()
+      keysByNode.set(node, keys.add(key))
+    }
+  }
+  const begin = (shard: number) => {
+    for (const { ref, state } of host.entities(shard)) {
+      if (ref.kind === 'actor') move(entityKey(ref), undefined, state)
+    }
+  }
+  host.onOwned(begin)
+  host.onCommitted(({ ref, before, after }) => {
+    if (ref.kind === 'actor') move(entityKey(ref), before, after)
+  })
+  host.onLost((shard) => {
+    for (const keys of keysByNode.values()) {
+      for (const key of keys) if (host.shardOf(parseEntityKey(key)) === shard) keys.delete(key)
+    }
+  })
+  for (const shard of host.ownedShards()) begin(shard)
+  return { of: (node) => [...(keysByNode.get(node) ?? [])].map(parseEntityKey) }
+}
+
+function nodesOf(state: unknown): ReadonlySet<string> {
+  if (state === undefined || isGone(state)) return new Set()
+  const { worker, snapshots } = state as Actor
+  const nodes = snapshots.map(({ locality }) => locality)
+  return new Set([...nodes, worker?.node ?? ''].filter((node) => node !== ''))
+}
