@@ -67,8 +67,6 @@ export const LIMITS = {
   gateIdleConnectionMs: 1_500,
   gateIdleConnectionsPerActorMax: 16,
   gateOpenRequestsPerActorMax: 2_048,
-  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
-  gateSocketCloseMs: 250,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,
