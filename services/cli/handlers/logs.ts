@@ -30,8 +30,8 @@ export function logsCommand(context: Context): Command {
       const client = await context.client(command)
       const { signal } = context.world
       const ask = (lines: number) => client.actor(ref.atespace, ref.name).logs({ lines, signal })
-      const first = await ask(options.lines)
-      print(context, first)
+      const first = await ask(options.follow ? Math.max(FOLLOW_LINES, options.lines) : options.lines)
+      print(context, first.slice(-options.lines))
       if (options.follow) await follow(context, first, () => ask(FOLLOW_LINES))
     })
   return new Command('logs').description('what an actor wrote').addCommand(actor)
