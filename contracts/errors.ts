@@ -234,6 +234,7 @@ export const ERRORS = {
     'check PostgreSQL and the projector; reads of one actor work all the same',
   ),
   REQUEST_MALFORMED: entry(400, 2, 'never', 'is no valid request', 'send a valid HTTP request'),
+  REQUEST_TIMEOUT: entry(408, 2, 'later', 'was not sent in time', 'send the whole request head at once'),
   REQUEST_TOO_LARGE: entry(413, 2, 'never', 'is too large', 'send less'),
   HEADERS_TOO_LARGE: entry(431, 2, 'never', 'has too large headers', 'send smaller headers'),
   ADDRESS_INVALID: entry(

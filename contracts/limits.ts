@@ -52,6 +52,21 @@ export const LIMITS = {
   routeTimeoutMs: 300_000,
   requestHeaderBytesMax: 16 * 1024,
   gateConnectTimeoutMs: 2_000,
+  /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
+  gateIdleConnectionMs: 1_500,
+  gateIdleConnectionsPerActorMax: 16,
+  gateOpenRequestsPerActorMax: 2_048,
+  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
+  gateSocketCloseMs: 250,
+  routesMax: 100_000,
+  /** Flights that ask again at once when capacity changed. */
+  wakeRetriesAtOnceMax: 16,
+  /** Idle connections that a router keeps to one gate, and for how long: shorter than the gate keeps them. */
+  routerIdleConnectionsPerGateMax: 256,
+  routerIdleConnectionMs: 30_000,
+  serverKeepAliveMs: 65_000,
+  requestHeadTimeoutMs: 30_000,
+  routerDrainMs: 30_000,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
@@ -72,6 +87,32 @@ export const LIMITS = {
   readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
+  /** The first connection to the bus is tried for this long. */
+  busConnectMs: 10_000,
+  busConnectRetryMs: 100,
+  busDialTimeoutMs: 2_000,
+  busReconnectWaitMs: 100,
+  busPingIntervalMs: 5_000,
+  busPingsOutMax: 2,
+  busRequestsPendingMax: 65_536,
+  /** One question to JetStream itself: the state of a stream, a new consumer. */
+  streamRequestTimeoutMs: 5_000,
+  streamPullMessages: 256,
+  streamPullExpiresMs: 30_000,
+  streamHeartbeatMs: 2_000,
+  /** A reader that hears neither message nor heartbeat for this long begins again. */
+  streamSilenceMsMax: 5_000,
+  streamRetryMsMin: 50,
+  streamRetryMsMax: 1_000,
+  /** The server forgets a reader that asks for nothing for this long. */
+  streamReaderIdleMs: 30_000,
+  logReadStallMs: 10_000,
+  logDuplicateWindowMs: 100,
+  /** How far a follower of EVENTS goes back after an interruption: that stream may lose its youngest messages. */
+  feedRewindMax: 1_000,
+  leaseRequestTimeoutMs: 2_000,
+  /** A lease or member that nobody renews for this long leaves the bucket. */
+  leaseForgottenMs: 24 * 3_600_000,
   /** A part that is told to stop has this long before it is ended. */
   stopMs: 15_000,
 } as const

@@ -42,6 +42,9 @@ export const STREAMS = {
 
 export const BUCKETS = { shards: 'SHARDS' } as const
 
+/** Where answers to one user arrive. Bus permissions give each user only its own. */
+export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX.${user}`)
+
 /** Queue group of everything that a control plane serves for the whole system. */
 export const CONTROL_PLANE_QUEUE = 'control-plane'
 export const PROJECTOR_QUEUE = 'projector'
