@@ -9,6 +9,12 @@ export const LIMITS = {
   idempotencyWindowMs: 15 * 60_000,
   idempotencyEntriesMax: 1_000_000,
   clockSkewMsMax: 5_000,
+  /** Between two tries to get a shard's log to take the barrier. */
+  recoveryBackoffMsMin: 25,
+  recoveryBackoffMsMax: 1_000,
+  /** A timer that fired and is still set fires again after this. */
+  timerRetryMs: 1_000,
+  timersFiredAtOnceMax: 256,
   /** A deleted name answers 410 for this long, then 404. */
   goneMs: 24 * 3_600_000,
   shardLeaseMs: 3_000,
