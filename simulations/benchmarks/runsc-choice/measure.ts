@@ -294,9 +294,14 @@ try {
     })
     if (works) usable.push(build)
   }
+  const attempt = async (build: Build, app: string, path: string): Promise<void> => {
+    await round(build, app, path).catch((error: unknown) => {
+      samples.push({ build: build.name, app, what: 'failed', value: String(error) })
+    })
+  }
   for (let turn = 0; turn < ROUNDS; turn++) {
-    for (const [app, path] of small) for (const build of usable) await round(build, app, path)
-    if (turn < ROUNDS / 2) for (const build of usable) await round(build, 'c, 200 MiB random', large)
+    for (const [app, path] of small) for (const build of usable) await attempt(build, app, path)
+    if (turn < ROUNDS / 2) for (const build of usable) await attempt(build, 'c, 200 MiB random', large)
   }
   for (const [app, path] of small) for (const build of usable) await idleAndOpen(build, app, path)
 } finally {
