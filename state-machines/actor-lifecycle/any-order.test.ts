@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Actor, DomainEvent, Gone } from '@torpor/contracts'
 import { isGone } from '@torpor/contracts'
@@ -26,13 +26,14 @@ import { DEADLINES_MS, isTransient } from './timers.ts'
  */
 type Step = { readonly type: string; readonly pick: number; readonly flag: boolean; readonly node: string }
 
-const TYPES = [
-  ...['CreateActor', 'ResumeActor', 'SuspendActor', 'SuspendActorSync', 'RevertActor', 'DeleteActor'],
-  ...['Answer', 'Answer', 'Answer', 'Answer', 'FireTimer', 'FireTimer', 'DeclareNodeLost', 'AbandonResume'],
-  ...['ReportRestored', 'ReportRestoreFailed', 'ReportDamaged', 'ReportCheckpointed', 'ReportExited'],
-  ...['ReportCheckpointAbandoned', 'ReportTerminated', 'ReportUploaded', 'ReportUploadFailed'],
-  ...['ReportSnapshotDropped', 'ReportSnapshotCollected', 'ReportSnapshotLost', 'ReportIdleTimedOut'],
-]
+const TYPES = `
+  CreateActor ResumeActor SuspendActor SuspendActorSync RevertActor DeleteActor
+  Answer Answer Answer Answer FireTimer FireTimer DeclareNodeLost AbandonResume
+  ReportRestored ReportRestoreFailed ReportDamaged ReportCheckpointed ReportCheckpointAbandoned ReportExited
+  ReportTerminated ReportUploaded ReportUploadFailed ReportSnapshotDropped ReportSnapshotCollected
+  ReportSnapshotLost ReportIdleTimedOut`
+  .trim()
+  .split(/\s+/)
 const steps = fc.array(
   fc.record({
     type: fc.constantFrom(...TYPES),
