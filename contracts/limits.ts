@@ -32,6 +32,7 @@ export const LIMITS = {
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
   reportTimeoutMs: 5_000,
+  reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,
   nodeLeaseRenewMs: 2_000,
@@ -39,11 +40,21 @@ export const LIMITS = {
   nodeSuspectMs: 8_000,
   nodeLostMs: 30_000,
   capacityPublishMs: 1_000,
+  /** Changes of a node within this time go out as one notice. */
+  capacityCoalesceMs: 5,
   reconcileMs: 5_000,
   prepareTtlMs: 5_000,
   prepareCandidatesMax: 8,
+  /** Places that a node makes ready at once; the rest waits in order. */
+  placesAtOnceMax: 3,
+  /** Operations of one actor that may wait on a node. */
+  actorOperationsMax: 32,
+  /** Actors whose highest assignment a node remembers after they left it. */
+  assignmentsKeptMax: 100_000,
   restoresAtOnceMax: 2,
   uploadsAtOnceMax: 2,
+  /** Files of one generation that are copied to or from the object store at once. */
+  filesAtOnceMax: 4,
   uploadBackoffMsMin: 1_000,
   uploadBackoffMsMax: 60_000,
   resumeDeadlineMs: 120_000,
@@ -58,17 +69,70 @@ export const LIMITS = {
   routeTimeoutMs: 300_000,
   requestHeaderBytesMax: 16 * 1024,
   gateConnectTimeoutMs: 2_000,
+  /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
+  gateIdleConnectionMs: 1_500,
+  gateIdleConnectionsPerActorMax: 16,
+  gateOpenRequestsPerActorMax: 2_048,
+  routesMax: 100_000,
+  /** Flights that ask again at once when capacity changed. */
+  wakeRetriesAtOnceMax: 16,
+  /** Idle connections that a router keeps to one gate, and for how long: shorter than the gate keeps them. */
+  routerIdleConnectionsPerGateMax: 256,
+  routerIdleConnectionMs: 30_000,
+  serverKeepAliveMs: 65_000,
+  requestHeadTimeoutMs: 30_000,
+  routerDrainMs: 30_000,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
+  /** One attempt of a probe: begins with the first, doubles to the second. */
+  probeAttemptMsMin: 250,
+  probeAttemptMsMax: 2_000,
   uploadDelayMs: 5 * 60_000,
   detachDelayMs: 30 * 60_000,
   maxActorsPerWorker: 1_000,
   workersPerPoolMax: 10_000,
   listPageSizeDefault: 100,
   listPageSizeMax: 1_000,
+  feedActorsRememberedMax: 10_000,
+  projectorBatchRowsMax: 5_000,
+  projectorBatchBytesMax: 8 * 1024 * 1024,
+  projectorEntitiesCachedMax: 50_000,
+  projectorBackoffMsMin: 100,
+  projectorBackoffMsMax: 5_000,
+  readModelConnectTimeoutMs: 3_000,
+  readModelQueryTimeoutMs: 30_000,
+  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
+  idleWatchMs: 1_000,
+  guardReconnectMs: 500,
+  /** The first connection to the bus is tried for this long. */
+  busConnectMs: 10_000,
+  busConnectRetryMs: 100,
+  busDialTimeoutMs: 2_000,
+  busReconnectWaitMs: 100,
+  busPingIntervalMs: 5_000,
+  busPingsOutMax: 2,
+  busRequestsPendingMax: 65_536,
+  /** One question to JetStream itself: the state of a stream, a new consumer. */
+  streamRequestTimeoutMs: 5_000,
+  streamPullMessages: 256,
+  streamPullExpiresMs: 30_000,
+  streamHeartbeatMs: 2_000,
+  /** A reader that hears neither message nor heartbeat for this long begins again. */
+  streamSilenceMsMax: 5_000,
+  streamRetryMsMin: 50,
+  streamRetryMsMax: 1_000,
+  /** The server forgets a reader that asks for nothing for this long. */
+  streamReaderIdleMs: 30_000,
+  logReadStallMs: 10_000,
+  logDuplicateWindowMs: 100,
+  /** How far a follower of EVENTS goes back after an interruption: that stream may lose its youngest messages. */
+  feedRewindMax: 1_000,
+  leaseRequestTimeoutMs: 2_000,
+  /** A lease or member that nobody renews for this long leaves the bucket. */
+  leaseForgottenMs: 24 * 3_600_000,
   /** A part that is told to stop has this long before it is ended. */
   stopMs: 15_000,
 } as const

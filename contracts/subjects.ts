@@ -25,6 +25,8 @@ export const ALL = {
   events: `${ROOT}.evt.>`,
   commands: `${ROOT}.cmd.>`,
   rpc: `${ROOT}.rpc.>`,
+  shardRpc: `${ROOT}.shard.*.rpc`,
+  shardSystem: `${ROOT}.shard.*.system`,
   nodeCommands: `${ROOT}.node.>`,
   nodeCommandsOf: (node: string): string => `${ROOT}.node.${node}.*`,
   reports: `${ROOT}.report.>`,
@@ -41,6 +43,9 @@ export const STREAMS = {
 } as const
 
 export const BUCKETS = { shards: 'SHARDS' } as const
+
+/** Where answers to one user arrive. Bus permissions give each user only its own. */
+export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX.${user}`)
 
 /** Queue group of everything that a control plane serves for the whole system. */
 export const CONTROL_PLANE_QUEUE = 'control-plane'
@@ -70,3 +75,6 @@ export const SUBJECT_HEADER = 'torpor-subject'
 
 /** Asks any control plane how many shards the system has: `{ shards, version }`. */
 export const GET_SYSTEM = 'GetSystem'
+
+/** Asks the projector how far it is: `{ shards: [{ shard, position, lastSequence }] }`. */
+export const GET_READ_MODEL = 'GetReadModel'

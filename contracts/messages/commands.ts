@@ -65,6 +65,8 @@ export type ListReply<Item> = { readonly items: readonly Item[]; readonly nextPa
 
 export type CommandName = keyof typeof COMMANDS
 export type CommandData<Name extends CommandName> = z.output<(typeof COMMANDS)[Name]['schema']>
+/** What a client may send: quantities as people write them, defaults left out. */
+export type CommandInput<Name extends CommandName> = z.input<(typeof COMMANDS)[Name]['schema']>
 export type QueryName = keyof typeof QUERIES
 export type ListQueryName = (typeof LIST_QUERIES)[number]
 

@@ -1,0 +1,110 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fault } from '@torpor/contracts'
+import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
+import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts'
+
+/** The command line of runsc: one method per verb that the driver uses. */
+export type Runsc = {
+  readonly version: string
+  /** Folder of its own files and of the control sockets. */
+  readonly root: string
+  /** Creates without running; all of it is born in the control groups whose files are given. */
+  create(
+    id: string,
+    bundle: string,
+    outputFd: number,
+    memberFiles: readonly string[],
+    diskMib: number,
+  ): Promise<CommandResult>
+  start(id: string): Promise<CommandResult>
+  restore(id: string, bundle: string, imageFolder: string): Promise<CommandResult>
+  checkpoint(id: string, imageFolder: string): Promise<CommandResult>
+  exec(id: string, command: readonly string[]): Promise<CommandResult>
+  /** Removes what runsc keeps of a sandbox whose processes are dead. */
+  forget(id: string): Promise<void>
+}
+
+/** Enters the cgroups that are named before `--`, then becomes the rest: all that runsc starts is born inside. */
+const ENTER_CGROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
+
+/**
+ * Builds from before 2025 take every network namespace of kernel 6.13 and later for the root one, because they find
+ * `/proc/sys/net/core/rmem_default` there: they are shown an empty folder instead.
+ */
+const HIDE_NET_SETTINGS = ['unshare', '-m', '--propagation', 'unchanged', 'sh', '-c']
+const HIDDEN = 'mount -t tmpfs tmpfs /proc/sys/net && exec "$@"'
+
+/** Finds out which build it is. @param options what the agent was configured with */
+export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
+  const version = await versionOf(options.runscPath)
+  const old = isOld(version)
+  const root = options.runDir
+  const flags = [
+    '--root',
+    root,
+    `--platform=${options.platform}`,
+    '--network=sandbox',
+    // the driver owns the cgroups: a sandbox moves to the worker that books it after it was created
+    '--ignore-cgroups',
+    '--net-disconnect-ok',
+  ]
+  // files written to the root file system lie on disk, not in memory, and are part of a checkpoint
+  const overlay = `--overlay2=root:dir=${join(options.stateDir, 'overlays')}`
+  const bounded = (diskMib: number): string => (old ? overlay : `${overlay},size=${diskMib}M`)
+  const hidden = old ? [...HIDE_NET_SETTINGS, HIDDEN, 'sh'] : []
+  const call = (args: readonly string[], more: Partial<CommandOptions> = {}): Promise<CommandResult> =>
+    run([options.runscPath, ...flags, overlay, ...args], more)
+  const callWithNetwork = (
+    args: readonly string[],
+    more: Partial<CommandOptions> = {},
+  ): Promise<CommandResult> => run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
+  const pages = { timeoutMs: GVISOR_LIMITS.pagesTimeoutMs }
+  return {
+    version,
+    root,
+    create: (id, bundle, outputFd, memberFiles, diskMib) => {
+      const create = [options.runscPath, ...flags, bounded(diskMib), 'create', '-bundle', bundle, id]
+      return run(['/bin/sh', '-c', ENTER_CGROUPS, 'sh', ...memberFiles, '--', ...hidden, ...create], {
+        outputFd,
+      })
+    },
+    start: (id) => callWithNetwork(['start', id]),
+    restore: (id, bundle, image) =>
+      callWithNetwork(['restore', '-detach', '-bundle', bundle, '-image-path', image, id], pages),
+    checkpoint: (id, image) => call(['checkpoint', '-compression=none', '-image-path', image, id], pages),
+    exec: (id, command) =>
+      call(['exec', id, ...command], {
+        timeoutMs: GVISOR_LIMITS.execTimeoutMs,
+        outputBytesMax: GVISOR_LIMITS.execOutputBytesMax,
+      }),
+    forget: async (id) => {
+      const names = [`${id}_sandbox:${id}.state`, `${id}_sandbox:${id}.lock`, `runsc-${id}.sock`]
+      await Promise.all(names.map((name) => rm(join(root, name), { force: true })))
+    },
+  }
+}
+
+function run([file = '', ...args]: readonly string[], more: Partial<CommandOptions>): Promise<CommandResult> {
+  return runCommand(file, args, { timeoutMs: GVISOR_LIMITS.commandTimeoutMs, ...more })
+}
+
+async function versionOf(runscPath: string): Promise<string> {
+  const result = await run([runscPath, '--version'], {}).catch((cause: unknown) => {
+    throw fault('SETUP_INCOMPLETE', runscPath, { detail: 'runsc cannot be started', cause })
+  })
+  return /version (\S+)/.exec(result.stdout)?.[1] ?? 'unknown'
+}
+
+/** Every version names its day; one that does not is taken for a new one. */
+function isOld(version: string): boolean {
+  const day = /20\d{6}/.exec(version)?.[0]
+  return day !== undefined && day < '20250101'
+}
+
+/** Throws what runsc said when it failed. */
+export function mustSucceed(result: CommandResult, what: string, id: string, said = result.stderr): void {
+  if (result.code === 0) return
+  const text = said.trim().split('\n').slice(-3).join(' · ').slice(0, 500)
+  throw fault('INTERNAL', id, { detail: `runsc ${what} ended with ${result.code}: ${text}` })
+}

@@ -1,0 +1,5 @@
+export type { NatsAdapter, NatsOptions } from './connect-nats.ts'
+export { connectNats } from './connect-nats.ts'
+export type { BusNotice } from './link.ts'
+export type { NatsServerOptions, NatsUser } from './server-config.ts'
+export { natsServerConfig } from './server-config.ts'

@@ -1,0 +1,116 @@
+import type { Actor, ActorTemplate, Snapshot } from '@torpor/contracts'
+import { TorporError, fault } from '@torpor/contracts'
+import { awaitCondition } from './await-condition.ts'
+import { countOnce } from './count.ts'
+import { DEMO_ATESPACE, DEMO_POOL, DEMO_TEMPLATE, demoDocuments } from './demo-documents.ts'
+import type { Stage } from './stage.ts'
+import { measure } from './stage.ts'
+import { ms, snapshotRow } from './tell.ts'
+
+const GOLDEN_MS_MAX = 120_000
+const STATE_MS_MAX = 120_000
+const FIRST_CALLS = 5
+
+/** Step 2: documents are applied; the template's golden snapshot is taken. */
+export async function makeTemplate(stage: Stage, image: string): Promise<ActorTemplate> {
+  const { client, tell, clock } = stage
+  tell.step(2, 'A template: the counter image, and the golden snapshot that its actors are born from')
+  tell.line(`image ${image}`)
+  for (const document of demoDocuments(image)) {
+    tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
+  }
+  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, async () => {
+    const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()
+    return found.golden.phase === 'PENDING' ? undefined : found
+  })
+  if (template.golden.phase === 'FAILED') {
+    throw fault('TEMPLATE_FAILED', DEMO_TEMPLATE, { detail: template.golden.errorMessage ?? '' })
+  }
+  const bytes = template.golden.snapshot?.bytes ?? 0
+  tell.line(`golden snapshot taken: ${(bytes / 1e6).toFixed(1)} MB, pool ${DEMO_POOL} has its workers`)
+  return template
+}
+
+/** Step 3: the actor is created at rest; the first request wakes it. */
+export async function firstCalls(stage: Stage): Promise<Actor> {
+  const { tell, host } = stage
+  tell.step(3, `An actor: ${host.split('.').slice(0, 2).toReversed().join('/')}`)
+  const created = await createOrFind(stage)
+  tell.line(`${created.state}: ${created.snapshots.map(snapshotRow).join(', ')}`)
+  const first = await countOnce(stage, created.uid)
+  stage.measuredMs.set('first call', first.elapsedMs)
+  tell.line(`${first.text}   (${ms(first.elapsedMs)}: it slept, and woke)`)
+  for (let call = 2; call <= FIRST_CALLS; call += 1) {
+    const answer = await countOnce(stage, created.uid)
+    stage.measuredMs.set('call to a running actor', answer.elapsedMs)
+    tell.line(`${answer.text}   (${ms(answer.elapsedMs)})`)
+  }
+  return created
+}
+
+async function createOrFind({ actor, tell, clock }: Stage): Promise<Actor> {
+  try {
+    const created = await actor.create({ template: DEMO_TEMPLATE })
+    tell.line('created')
+    return await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get())
+  } catch (cause) {
+    if (!(cause instanceof TorporError) || cause.code !== 'ALREADY_EXISTS') throw cause
+    const found = await actor.get()
+    tell.line('is there from an earlier run; its counts go on')
+    return found
+  }
+}
+
+/** Step 4: it sleeps: on the node at once, in the object store a little later; then once more, synchronously. */
+export async function suspendTwice(stage: Stage): Promise<void> {
+  const { actor, tell } = stage
+  tell.step(4, 'It sleeps')
+  const asleep = await measure(stage, 'async suspend', () => actor.suspend({ mode: 'async' }))
+  await stage.eventsShown(asleep)
+  tell.line(`suspended (async): ${asleep.snapshots.map(snapshotRow).join(', ')}`)
+  const completed = await awaitSnapshots(
+    stage,
+    'the upload',
+    (rows) => rows.length === 1 && rows.every(isCompleted),
+  )
+  tell.line(`after the upload delay: ${completed.snapshots.map(snapshotRow).join(', ')}`)
+  await actor.resume({ trigger: 'demo' })
+  const durable = await measure(stage, 'sync suspend', () => actor.suspend({ mode: 'sync' }))
+  await stage.eventsShown(durable)
+  tell.line(`suspended (sync): ${durable.snapshots.map(snapshotRow).join(', ')}`)
+  if (durable.snapshots.length !== 1 || !durable.snapshots.every(isCompleted)) {
+    throw fault('INTERNAL', durable.name, {
+      detail: 'a synchronous suspend must leave one COMPLETED snapshot',
+    })
+  }
+}
+
+/** Step 5: it wakes where it stopped, from the node and from the object store. */
+export async function wakeTwice(stage: Stage): Promise<void> {
+  const { actor, tell } = stage
+  tell.step(5, 'It wakes, and goes on where it stopped')
+  const { uid } = await actor.get()
+  const fromNode = await countOnce(stage, uid)
+  stage.measuredMs.set('wake from the node', fromNode.elapsedMs)
+  tell.line(`${fromNode.text}   (${ms(fromNode.elapsedMs)}, from the node's disk)`)
+  const asleep = await actor.suspend({ mode: 'sync' })
+  await stage.eventsShown(asleep)
+  await awaitSnapshots(stage, 'the detach delay', (rows) => rows.every(({ locality }) => locality === ''))
+  tell.line('the copy on the node is dropped: only the object store has it now')
+  const fromStore = await countOnce(stage, uid)
+  stage.measuredMs.set('wake from the object store', fromStore.elapsedMs)
+  tell.line(`${fromStore.text}   (${ms(fromStore.elapsedMs)}, from the object store)`)
+}
+
+const isCompleted = ({ storageState }: Snapshot): boolean =>
+  storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED'
+
+const awaitSnapshots = (
+  { actor, clock }: Stage,
+  what: string,
+  hold: (rows: readonly Snapshot[]) => boolean,
+): Promise<Actor> =>
+  awaitCondition(clock, what, STATE_MS_MAX, async () => {
+    const found = await actor.get()
+    return hold(found.snapshots) ? found : undefined
+  })

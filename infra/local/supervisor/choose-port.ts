@@ -1,0 +1,35 @@
+import { createServer } from 'node:net'
+import { SUPERVISOR_LIMITS } from './limits.ts'
+
+export type ChosenPort = {
+  readonly port: number
+  /** Set where the asked port was taken: one line that names both. */
+  readonly notice?: string
+}
+
+/**
+ * The asked port, or the next one that is free.
+ * @param taken ports that were given to other parts already
+ * @throws Error where none of the next ports is free
+ */
+export async function choosePort(
+  name: string,
+  asked: number,
+  taken: ReadonlySet<number> = new Set(),
+  host = '127.0.0.1',
+): Promise<ChosenPort> {
+  for (let port = asked; port < asked + SUPERVISOR_LIMITS.portsTriedMax; port += 1) {
+    if (taken.has(port) || !(await isFree(port, host))) continue
+    if (port === asked) return { port }
+    return { port, notice: `port ${asked} is taken: ${name} uses ${port}` }
+  }
+  throw new Error(`${name}: ports ${asked} to ${asked + SUPERVISOR_LIMITS.portsTriedMax - 1} are all taken`)
+}
+
+function isFree(port: number, host: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)))
+  })
+}

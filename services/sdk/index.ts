@@ -1,0 +1,6 @@
+export * from './client.ts'
+export * from './results.ts'
+export type { ApplyOutcome } from './apply.ts'
+export type { ActorHandle, CreateActorOptions, SuspendOptions } from './actor-handle.ts'
+export type { AtespaceHandle, NodeHandle, TemplateHandle, WorkerPoolHandle } from './resource-handles.ts'
+export type { EventsOptions } from './events.ts'
