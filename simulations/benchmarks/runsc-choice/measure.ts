@@ -257,6 +257,13 @@ async function idleAndOpen(build: Build, app: string, path: string): Promise<voi
   for (const id of [first, second]) await runsc(build, ['delete', '-force', id]).catch(() => undefined)
 }
 
+/** A sandbox that hangs would spin through all that is measured after it. */
+function killLeftOvers(): void {
+  for (const pid of readFileSync(`/sys/fs/cgroup/cpuacct/${netns}/cgroup.procs`, 'utf8').split('\n')) {
+    if (pid !== '') process.kill(Number(pid), 'SIGKILL')
+  }
+}
+
 function printTable(): void {
   const groups = Map.groupBy(samples, (sample) => `${sample.app} | ${sample.what} | ${sample.build}`)
   for (const [key, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -293,6 +300,7 @@ try {
       value: works ? 'yes' : 'no, does not start in 30 s',
     })
     if (works) usable.push(build)
+    else killLeftOvers()
   }
   const attempt = async (build: Build, app: string, path: string): Promise<void> => {
     await round(build, app, path).catch((error: unknown) => {
@@ -305,9 +313,7 @@ try {
   }
   for (const [app, path] of small) for (const build of usable) await idleAndOpen(build, app, path)
 } finally {
-  for (const pid of readFileSync(`/sys/fs/cgroup/cpuacct/${netns}/cgroup.procs`, 'utf8').split('\n')) {
-    if (pid !== '') process.kill(Number(pid), 'SIGKILL')
-  }
+  killLeftOvers()
   printTable()
   const machine = {
     cpu: cpus()[0]?.model,
