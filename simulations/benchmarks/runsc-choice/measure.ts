@@ -28,6 +28,7 @@ type Sample = {
 }
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 8)
+const LARGE_ROUNDS = Number(process.env['LARGE_ROUNDS'] ?? ROUNDS / 2)
 const IDLE_SECONDS = Number(process.env['IDLE_SECONDS'] ?? 20)
 const work = mkdtempSync(join(process.env['WORK'] ?? tmpdir(), 'runsc-choice-'))
 const netns = `rc${process.pid}`
@@ -307,11 +308,13 @@ try {
       samples.push({ build: build.name, app, what: 'failed', value: String(error) })
     })
   }
-  for (let turn = 0; turn < ROUNDS; turn++) {
-    for (const [app, path] of small) for (const build of usable) await attempt(build, app, path)
-    if (turn < ROUNDS / 2) for (const build of usable) await attempt(build, 'c, 200 MiB random', large)
+  for (let turn = 0; turn < Math.max(ROUNDS, LARGE_ROUNDS); turn++) {
+    for (const [app, path] of turn < ROUNDS ? small : [])
+      for (const build of usable) await attempt(build, app, path)
+    if (turn < LARGE_ROUNDS) for (const build of usable) await attempt(build, 'c, 200 MiB random', large)
   }
-  for (const [app, path] of small) for (const build of usable) await idleAndOpen(build, app, path)
+  for (const [app, path] of IDLE_SECONDS > 0 ? small : [])
+    for (const build of usable) await idleAndOpen(build, app, path)
 } finally {
   killLeftOvers()
   printTable()
