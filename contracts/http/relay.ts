@@ -68,9 +68,8 @@ export function answerRefusal(to: ServerResponse, refusal: Refusal, extras?: Err
 
 /** Breaks an answer off so that the reader notices, whatever its framing is. */
 export function resetAnswer(to: ServerResponse): void {
-  const socket = to.socket
-  if (socket === null) to.destroy()
-  else socket.resetAndDestroy()
+  if (to.socket === null) to.destroy()
+  else reset(to.socket)
 }
 
 /** Joins two sockets until both have ended or one has failed. */
@@ -86,9 +85,12 @@ function endWith(one: Duplex, other: Duplex): void {
   one.once('close', () => other.end(() => other.destroy()))
 }
 
-/** Closes with RST where there is a TCP socket: the peer's stack forgets the connection at once. */
+/**
+ * Closes with RST, so that the peer's stack forgets the connection at once. A socket that was shut down for writing only
+ * closes: its end is on the way, and libuv refuses to reset it (Node then never closes it).
+ */
 export function reset(stream: Duplex): void {
-  if (stream instanceof Socket) stream.resetAndDestroy()
+  if (stream instanceof Socket && !stream.writableEnded && !stream.destroyed) stream.resetAndDestroy()
   else stream.destroy()
 }
 
