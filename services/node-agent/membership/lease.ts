@@ -13,7 +13,9 @@ export async function keepLease(agent: Agent, resources: NodeResources): Promise
   let answeredBefore = -1
   while (!agent.stopped) {
     const sentAtMs = machineMonotonicMs()
-    const granted: RenewNodeLeaseResult | undefined = joined ? await renew(agent) : await join(agent, resources)
+    const granted: RenewNodeLeaseResult | undefined = joined
+      ? await renew(agent)
+      : await join(agent, resources)
     if (granted !== undefined) {
       joined = !granted.rejoin
       if (joined) agent.ports.guard?.granted(sentAtMs)

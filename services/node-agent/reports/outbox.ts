@@ -1,5 +1,5 @@
 import { LIMITS, SUBJECTS, sleep, uuidV7 } from '@torpor/contracts'
-import type { Bus, Clock, DomainReport, Random, ReportEnvelope, Reply } from '@torpor/contracts'
+import type { Bus, Clock, DomainReport, ErrorCode, Random, ReportEnvelope, Reply } from '@torpor/contracts'
 import type { ActorNames } from '../domain/slot.ts'
 import type { Log } from '../log.ts'
 
@@ -61,6 +61,15 @@ export function createOutbox(world: World): Outbox {
   }
 }
 
+/** Answers of a control plane that could not decide; any other is for good. */
+const NOT_DECIDED: ReadonlySet<ErrorCode> = new Set([
+  'LOG_UNAVAILABLE',
+  'BUS_UNAVAILABLE',
+  'SHARD_MOVED',
+  'SHARD_BUSY',
+  'NODE_UNAVAILABLE',
+])
+
 /** True for an answer that will not change: applied, or refused for good. */
 async function isAnswered(
   world: World,
@@ -72,8 +81,10 @@ async function isAnswered(
     const answer = await world.bus.request(subject, bytes, { timeoutMs: LIMITS.reportTimeoutMs })
     const reply = JSON.parse(Buffer.from(answer).toString('utf8')) as Reply<unknown>
     if (reply.ok) return true
-    world.log('info', `report ${report.type} was refused: ${reply.error.message} [${reply.error.code}]`)
-    return reply.error.retry === 'never'
+    const { code, message } = reply.error
+    if (NOT_DECIDED.has(code)) return false
+    world.log('info', `report ${report.type} was refused: ${message} [${code}]`)
+    return true
   } catch {
     return false
   }
