@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
@@ -23,8 +25,8 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
   let runtime: SandboxRuntime
   let snapshots = 0
 
-  const open = (): Promise<SandboxRuntime> =>
-    openGvisorRuntime({ runscPath: found.runscPath ?? '', stateDir, runDir, nodeTag: tag, network })
+  const options = () => ({ runscPath: found.runscPath ?? '', stateDir, runDir, nodeTag: tag, network })
+  const open = (): Promise<SandboxRuntime> => openGvisorRuntime(options())
   const spec = (sandboxId: string, more: Partial<SandboxSpec> = {}): SandboxSpec => ({
     sandboxId,
     image,
@@ -205,6 +207,49 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
     },
   )
 
+  test('an agent that is killed leaves nothing but its actors, and the next one has them', async () => {
+    await runtime.close()
+    const work = JSON.stringify({ options: options(), spec: spec('orphan') })
+    const agent = spawn(process.execPath, [join(import.meta.dirname, 'agent-for-tests.ts'), work], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(20_000) })
+    agent.kill('SIGKILL')
+    await once(agent, 'exit')
+    runtime = await open()
+    const [orphan, ...others] = await runtime.list()
+    expect(orphan).toMatchObject({ sandboxId: 'orphan', alive: true, started: true })
+    expect(others).toEqual([])
+    expect(await readdir(join(stateDir, 'slots'))).toHaveLength(1)
+    expect(await answer(orphan?.ipAddress ?? '')).toBe('memory count: 1 | file count: 1 | rootfs count: 1')
+    const from = folder()
+    expect(await runtime.checkpoint('orphan', from)).toMatchObject({ kind: 'saved' })
+    const back = await restored('orphan', from)
+    expect(await answer(back)).toBe('memory count: 2 | file count: 2 | rootfs count: 2')
+  })
+
+  test('a request to a sandbox that is gone ends on this machine', async () => {
+    const ipAddress = await started('past')
+    await answer(ipAddress)
+    await runtime.terminate('past')
+    await expect(request(ipAddress, '/', 500)).rejects.toThrow()
+    await expect(request(`${network}.250.2`, '/', 500)).rejects.toThrow(/fetch failed/)
+  })
+
+  test('a network that is used for something else is refused', async () => {
+    const taken = `10.${120 + (process.pid % 20)}`
+    await runCommand('ip', ['route', 'add', `${taken}.3.0/24`, 'dev', 'lo'], { timeoutMs: 5_000 })
+    const options = {
+      runscPath: found.runscPath ?? '',
+      stateDir: join(stateDir, 'other'),
+      nodeTag: `o${tag}`.slice(0, 6),
+    }
+    const opened = openGvisorRuntime({ ...options, runDir: `${runDir}-o`, network: taken })
+    await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await runCommand('ip', ['route', 'del', `${taken}.3.0/24`], { timeoutMs: 5_000 })
+    await rm(`${runDir}-o`, { recursive: true, force: true })
+  })
+
   test('every verb may be said twice', async () => {
     const once = await runtime.prepare(spec('twice'))
     expect(await runtime.prepare(spec('twice'))).toEqual(once)
@@ -287,6 +332,7 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
       namespaces: [],
       links: [],
       rules: [],
+      routes: [],
       mounts: [],
       groups: [],
       folders: [],
@@ -306,12 +352,15 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
 
   async function traces(): Promise<Record<string, readonly string[]>> {
     const mine = (text: string): readonly string[] =>
-      text.split('\n').filter((line) => line.includes(`tp${tag}-`) || line.includes(runDir))
+      text
+        .split('\n')
+        .filter((line) => line.includes(`tp${tag}-`) || line.includes(runDir) || line.includes(`${network}.`))
     const output = async (file: string, ...args: readonly string[]): Promise<readonly string[]> =>
       mine((await runCommand(file, args, { timeoutMs: 5_000 })).stdout)
     return {
       processes: (await output('ps', '-eo', 'stat,args')).filter((line) => !line.startsWith('Z')),
       namespaces: await output('ip', 'netns', 'list'),
+      routes: await output('ip', '-o', 'route', 'show'),
       links: await output('ip', '-o', 'link'),
       rules: found.hasPacketFilter ? await output('iptables-save') : [],
       mounts: mine(await readFile('/proc/mounts', 'utf8')),
