@@ -25,6 +25,14 @@ export const ERRORS = {
     'has a field that is not known',
     'remove the field or correct its name',
   ),
+  DOCUMENT_INVALID: entry(
+    400,
+    2,
+    'never',
+    'is no valid resource document',
+    'correct it and apply it again; nothing was changed',
+  ),
+  FILE_UNREADABLE: entry(400, 2, 'never', 'cannot be read', 'check the path and its permissions'),
   COMMAND_EXPIRED: entry(
     409,
     4,

@@ -9,6 +9,12 @@ export const LIMITS = {
   idempotencyWindowMs: 15 * 60_000,
   idempotencyEntriesMax: 1_000_000,
   clockSkewMsMax: 5_000,
+  /** Between two tries to get a shard's log to take the barrier. */
+  recoveryBackoffMsMin: 25,
+  recoveryBackoffMsMax: 1_000,
+  /** A timer that fired and is still set fires again after this. */
+  timerRetryMs: 1_000,
+  timersFiredAtOnceMax: 256,
   /** A deleted name answers 410 for this long, then 404. */
   goneMs: 24 * 3_600_000,
   shardLeaseMs: 3_000,
@@ -56,6 +62,9 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
@@ -67,8 +76,6 @@ export const LIMITS = {
   gateIdleConnectionMs: 1_500,
   gateIdleConnectionsPerActorMax: 16,
   gateOpenRequestsPerActorMax: 2_048,
-  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
-  gateSocketCloseMs: 250,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,
@@ -77,7 +84,8 @@ export const LIMITS = {
   routerIdleConnectionMs: 30_000,
   serverKeepAliveMs: 65_000,
   requestHeadTimeoutMs: 30_000,
-  routerDrainMs: 30_000,
+  routerDrainMs: 10_000,
+  retryAfterSeconds: 1,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
