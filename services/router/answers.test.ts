@@ -68,7 +68,7 @@ describe('a wake that is refused', () => {
 
   test('placed and not ready in its budget: WAKE_TIMEOUT is 504', async () => {
     control.answer = () => new Promise(() => undefined)
-    const answer = await ask(router)
+    const answer = await ask(router, { actor: 'demo/slow' })
     expect([answer.status, codeOf(answer.body)]).toEqual([504, 'WAKE_TIMEOUT'])
   })
 
