@@ -9,6 +9,12 @@ export const LIMITS = {
   idempotencyWindowMs: 15 * 60_000,
   idempotencyEntriesMax: 1_000_000,
   clockSkewMsMax: 5_000,
+  /** Between two tries to get a shard's log to take the barrier. */
+  recoveryBackoffMsMin: 25,
+  recoveryBackoffMsMax: 1_000,
+  /** A timer that fired and is still set fires again after this. */
+  timerRetryMs: 1_000,
+  timersFiredAtOnceMax: 256,
   /** A deleted name answers 410 for this long, then 404. */
   goneMs: 24 * 3_600_000,
   shardLeaseMs: 3_000,
@@ -26,6 +32,7 @@ export const LIMITS = {
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
   reportTimeoutMs: 5_000,
+  reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,
   nodeLeaseRenewMs: 2_000,
@@ -33,11 +40,21 @@ export const LIMITS = {
   nodeSuspectMs: 8_000,
   nodeLostMs: 30_000,
   capacityPublishMs: 1_000,
+  /** Changes of a node within this time go out as one notice. */
+  capacityCoalesceMs: 5,
   reconcileMs: 5_000,
   prepareTtlMs: 5_000,
   prepareCandidatesMax: 8,
+  /** Places that a node makes ready at once; the rest waits in order. */
+  placesAtOnceMax: 3,
+  /** Operations of one actor that may wait on a node. */
+  actorOperationsMax: 32,
+  /** Actors whose highest assignment a node remembers after they left it. */
+  assignmentsKeptMax: 100_000,
   restoresAtOnceMax: 2,
   uploadsAtOnceMax: 2,
+  /** Files of one generation that are copied to or from the object store at once. */
+  filesAtOnceMax: 4,
   uploadBackoffMsMin: 1_000,
   uploadBackoffMsMax: 60_000,
   resumeDeadlineMs: 120_000,
@@ -45,6 +62,9 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
@@ -69,6 +89,9 @@ export const LIMITS = {
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
+  /** One attempt of a probe: begins with the first, doubles to the second. */
+  probeAttemptMsMin: 250,
+  probeAttemptMsMax: 2_000,
   uploadDelayMs: 5 * 60_000,
   detachDelayMs: 30 * 60_000,
   maxActorsPerWorker: 1_000,
@@ -86,6 +109,8 @@ export const LIMITS = {
   readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
+  idleWatchMs: 1_000,
+  guardReconnectMs: 500,
   /** The first connection to the bus is tried for this long. */
   busConnectMs: 10_000,
   busConnectRetryMs: 100,

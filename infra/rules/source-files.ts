@@ -25,8 +25,9 @@ export const listSources = (): readonly SourceFile[] =>
       return { path, text, imports: importsOf(text) }
     })
 
+/** One lazy run up to the first quote: two of them inside each other take for ever on a long file. */
 const IMPORT =
-  /(?:^|\n)\s*(?:import|export)[^'"\n;]*?(?:\n[^'";]*?)*?from\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
+  /(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]|import\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
 
 /** Specifiers of static and dynamic imports, and of re-exports. */
 export const importsOf = (text: string): readonly string[] =>

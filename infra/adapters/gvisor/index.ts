@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
+import { removeNetworkRules, setNetworkRules } from './network-rules.ts'
 import { networkPool } from './network-pool.ts'
 import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
 import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
 import { runCommand } from './run-command.ts'
-import { runscCommands } from './runsc.ts'
+import { openRunsc } from './runsc.ts'
 import { gvisorRuntime } from './runtime.ts'
 import { slotFolders } from './slot.ts'
 import { nodeCgroup, slotMaker } from './slot-maker.ts'
@@ -27,12 +28,12 @@ export { nodeCgroup } from './slot-maker.ts'
 export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[0]): Promise<SandboxRuntime> {
   const options = gvisorOptions(given)
   checkOptions(options)
-  const runsc = runscCommands(options)
-  const runscVersion = await runsc.version()
-  await checkProcessRoot(runscVersion)
+  checkProcessRoot()
+  const runsc = await openRunsc(options)
   void noteMissingReaper(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
+  await setNetworkRules(options)
   const cgroups = openCgroups()
   await cgroups.make(nodeCgroup(options))
   const shared = {
@@ -44,13 +45,15 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
-  const runtime = await gvisorRuntime({ ...shared, images, slots, runscVersion })
+  const context = { ...shared, images, slots, sandboxes: new Map(), cleaning: new Set<Promise<void>>() }
+  const runtime = await gvisorRuntime(context)
   return {
     ...runtime,
     close: async () => {
       await runtime.close()
       if ((await runtime.list()).length > 0) return
       await cgroups.remove(nodeCgroup(options))
+      await removeNetworkRules(options)
       await removeRunDir(options.runDir)
     },
   }

@@ -44,8 +44,11 @@ export const GVISOR_LIMITS = {
   ipTimeoutMs: 10_000,
   execTimeoutMs: 30_000,
   execOutputBytesMax: 1024 * 1024,
-  controlConnectTimeoutMs: 2_000,
+  controlTimeoutMs: 2_000,
   controlAnswerBytesMax: 1024 * 1024,
+  /** Together under a second: an end must be known within two. */
+  waitAttemptsMax: 20,
+  waitRetryMs: 25,
   endTimeoutMs: 10_000,
   endPollMs: 2,
   aheadDelayMs: 250,

@@ -1,5 +1,5 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SandboxRuntime, SandboxSpec } from '@torpor/contracts'
@@ -162,6 +162,28 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
     expect(spent, `after ${performance.now() - before} ms`).toBeLessThan(0.25)
   })
 
+  test('a checkpoint that cannot be written leaves the actor running, and its end is still noticed', async () => {
+    const ipAddress = await started('unlucky')
+    await answer(ipAddress)
+    const taken = folder()
+    await mkdir(taken, { recursive: true })
+    await mkdir(join(taken, 'checkpoint.img'))
+    expect(await runtime.checkpoint('unlucky', taken)).toMatchObject({ kind: 'failedAlive' })
+    expect(await answer(ipAddress)).toBe('memory count: 2 | file count: 2 | rootfs count: 2')
+    const exit = runtime.exit('unlucky', AbortSignal.timeout(2_000))
+    await request(ipAddress, '/exit').catch(() => undefined)
+    expect(await exit).toMatchObject({ reason: 'exited', exitCode: 7 })
+    expect(await runtime.checkpoint('unlucky', folder())).toMatchObject({ kind: 'failedDead' })
+  })
+
+  test('a checkpoint of a sandbox that was just killed says that it is dead', async () => {
+    await answer(await started('gone'))
+    const exit = runtime.exit('gone', AbortSignal.timeout(2_000))
+    for (const pid of await membersOf('gone')) process.kill(pid, 'SIGKILL')
+    expect(await runtime.checkpoint('gone', folder())).toMatchObject({ kind: 'failedDead' })
+    expect(await exit).toMatchObject({ reason: 'killed' })
+  })
+
   test('an agent that starts anew finds the sandboxes of the one before, and their ends', async () => {
     const ipAddress = await started('survivor')
     await answer(ipAddress)
@@ -183,6 +205,33 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
     await runtime.terminate('twice')
     await runtime.terminate('twice')
     expect(await runtime.list()).toEqual([])
+  })
+
+  test.skipIf(!found.hasPacketFilter)('an actor begins no connection to its node', async () => {
+    const ipAddress = await started('curious')
+    await answer(ipAddress)
+    const listener = createServer((socket) => socket.end('secret'))
+    await new Promise<void>((resolve) => listener.listen(0, '0.0.0.0', resolve))
+    const { port } = listener.address() as AddressInfo
+    const gateway = ipAddress.replace(/\d+$/, (last) => `${Number(last) - 1}`)
+    const script = `const s = require("net").connect(${port}, "${gateway}"); s.on("data", (d) => console.log("" + d))
+      s.on("error", () => console.log("refused")); setTimeout(() => { console.log("no way"); process.exit() }, 1000)`
+    const { output } = await runtime.exec('curious', ['/bin/node', '-e', script])
+    listener.close()
+    expect(output).toBe('no way\n')
+  })
+
+  test('an actor cannot write more to its root file system than its disk limit, after a restore neither', async () => {
+    const fill =
+      'const fs = require("fs"), b = Buffer.alloc(1 << 20, 1), f = fs.openSync("/fill", "w"); let n = 0'
+    const script = `${fill}; try { for (; n < 600; n++) fs.writeSync(f, b) } catch (e) { console.log(e.code, n > 400) }; fs.unlinkSync("/fill")`
+    await answer(await started('full', { memoryMib: 1024 }))
+    expect(await runtime.exec('full', ['/bin/node', '-e', script])).toMatchObject({ output: 'ENOSPC true\n' })
+    const from = folder()
+    await runtime.checkpoint('full', from)
+    await runtime.prepare(spec('full', { memoryMib: 1024 }), from)
+    await runtime.restore('full', from)
+    expect(await runtime.exec('full', ['/bin/node', '-e', script])).toMatchObject({ output: 'ENOSPC true\n' })
   })
 
   test.each([
@@ -221,6 +270,7 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
       processes: [],
       namespaces: [],
       links: [],
+      rules: [],
       mounts: [],
       groups: [],
       folders: [],
@@ -247,6 +297,7 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
       processes: (await output('ps', '-eo', 'stat,args')).filter((line) => !line.startsWith('Z')),
       namespaces: await output('ip', 'netns', 'list'),
       links: await output('ip', '-o', 'link'),
+      rules: found.hasPacketFilter ? await output('iptables-save') : [],
       mounts: mine(await readFile('/proc/mounts', 'utf8')),
       groups: (await cgroups?.children('/'))?.filter((name) => name === `tp${tag}`) ?? [],
       folders: [...(await readdir(join(stateDir, 'slots'))), ...(await readdir(join(stateDir, 'overlays')))],

@@ -45,6 +45,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsAdapter> {
   try {
     const shards = await shardsOf(link, options)
     const leases = shardLeases(link, options.clock ?? systemClock)
+    if (typeof options.shards === 'number') leases.start()
     return {
       bus: natsBus(link),
       log: eventLog(link, shards),

@@ -16,7 +16,9 @@ export async function countOnce(stage: Stage, actorUid: string): Promise<Counter
   const answer = await callCounter(stage.clock, stage.stack.routerUrl, stage.host, key)
   const wanted = answered + 1
   if (countsIn(answer.text).join() !== [wanted, wanted, wanted].join()) {
-    throw fault('INTERNAL', stage.host, { detail: `answered "${answer.text}", but its next count is ${wanted}` })
+    throw fault('INTERNAL', stage.host, {
+      detail: `answered "${answer.text}", but its next count is ${wanted}`,
+    })
   }
   await writeLedger(stage.dataFolder, { actorUid, answered: wanted })
   return answer

@@ -24,7 +24,11 @@ export type Stage = {
 }
 
 /** Runs and times one thing, under the name of its row. */
-export async function measure<Result>(stage: Stage, row: string, run: () => Promise<Result>): Promise<Result> {
+export async function measure<Result>(
+  stage: Stage,
+  row: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
   const beganMs = stage.clock.monotonicMs()
   const result = await run()
   stage.measuredMs.set(row, stage.clock.monotonicMs() - beganMs)

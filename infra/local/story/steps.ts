@@ -17,8 +17,7 @@ export async function makeTemplate(stage: Stage, image: string): Promise<ActorTe
   tell.step(2, 'A template: the counter image, and the golden snapshot that its actors are born from')
   tell.line(`image ${image}`)
   for (const document of demoDocuments(image)) {
-    const { outcome } = await client.apply(document)
-    tell.line(`${document.kind} ${document.metadata.name}: ${outcome}`)
+    tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
   }
   const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, async () => {
     const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()
@@ -69,14 +68,20 @@ export async function suspendTwice(stage: Stage): Promise<void> {
   const asleep = await measure(stage, 'async suspend', () => actor.suspend({ mode: 'async' }))
   await stage.eventsShown(asleep)
   tell.line(`suspended (async): ${asleep.snapshots.map(snapshotRow).join(', ')}`)
-  const completed = await awaitSnapshots(stage, 'the upload', (rows) => rows.length === 1 && rows.every(isCompleted))
+  const completed = await awaitSnapshots(
+    stage,
+    'the upload',
+    (rows) => rows.length === 1 && rows.every(isCompleted),
+  )
   tell.line(`after the upload delay: ${completed.snapshots.map(snapshotRow).join(', ')}`)
   await actor.resume({ trigger: 'demo' })
   const durable = await measure(stage, 'sync suspend', () => actor.suspend({ mode: 'sync' }))
   await stage.eventsShown(durable)
   tell.line(`suspended (sync): ${durable.snapshots.map(snapshotRow).join(', ')}`)
   if (durable.snapshots.length !== 1 || !durable.snapshots.every(isCompleted)) {
-    throw fault('INTERNAL', durable.name, { detail: 'a synchronous suspend must leave one COMPLETED snapshot' })
+    throw fault('INTERNAL', durable.name, {
+      detail: 'a synchronous suspend must leave one COMPLETED snapshot',
+    })
   }
 }
 

@@ -61,7 +61,8 @@ const CONTROL_PLANES_DEFAULT = 2
  * await stack.stop()
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
-  const { onEvent, dataFolder } = options
+  const { onEvent } = options
+  const dataFolder = path.resolve(options.dataFolder)
   const supervisor = await openSupervisor({ dataFolder, ...(onEvent ? { onEvent } : {}) })
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
@@ -85,7 +86,8 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
 
 /** The bus and the database, side by side: nothing else can start before them. */
 async function startEngines(supervisor: Supervisor, options: LocalStackOptions): Promise<StackWiring> {
-  const { dataFolder, sandbox } = options
+  const { dataFolder } = supervisor
+  const { sandbox } = options
   const ports = await choosePorts(options)
   const nats = natsPart({
     binary: requireTool('nats-server'),
@@ -101,14 +103,14 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
     return url
   }
   const [natsUrl, postgresUrl] = await bothOrNeither(supervisor.startPart(nats), startPostgres())
-  const store = path.resolve(dataFolder, 'objects')
+  const store = path.join(dataFolder, 'objects')
   mkdirSync(store, { recursive: true })
   return {
     natsUrl,
     postgresUrl,
     routerPort: ports.router,
     gatePort: ports.gate,
-    dataFolder: path.resolve(dataFolder),
+    dataFolder,
     storeUrl: `file://${store}`,
     sandbox,
     runsc: findTool('runsc'),

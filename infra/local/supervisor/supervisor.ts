@@ -34,6 +34,7 @@ export class Supervisor {
   readonly #lock: DataLock
   readonly #parts = new Map<string, SupervisedPart>()
   readonly #emit: (event: PartEvent) => void
+  #isStopped = false
 
   constructor(options: SupervisorOptions, lock: DataLock, endedOrphans: readonly string[]) {
     this.dataFolder = options.dataFolder
@@ -48,6 +49,7 @@ export class Supervisor {
    * @throws PartNotReady where it ended or did not become ready within its limit
    */
   async startPart(definition: PartDefinition): Promise<string> {
+    if (this.#isStopped) throw new Error(`the supervisor of ${this.dataFolder} is stopped`)
     if (this.#parts.has(definition.name)) throw new Error(`part ${definition.name} is there already`)
     const part = new SupervisedPart(definition, this.dataFolder, this.#emit)
     this.#parts.set(definition.name, part)
@@ -79,6 +81,8 @@ export class Supervisor {
 
   /** Stops every part, the last started first, and gives the data folder back. */
   async stop(): Promise<void> {
+    if (this.#isStopped) return
+    this.#isStopped = true
     for (const part of [...this.#parts.values()].toReversed()) await part.stop()
     this.#parts.clear()
     this.#lock.release()
