@@ -172,7 +172,7 @@ describe('actors that fail', () => {
   let raw: Server | undefined
   afterEach(() => void raw?.close())
 
-  const speak = async (answer: string | undefined): Promise<void> => {
+  const speak = async (answer: string | undefined): Promise<number> => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       if (answer === undefined) return socket.destroy()
@@ -180,7 +180,9 @@ describe('actors that fail', () => {
     })
     raw = server
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-    gate.open(anActor((server.address() as AddressInfo).port))
+    const { port } = server.address() as AddressInfo
+    gate.open(anActor(port))
+    return port
   }
 
   test.each([
@@ -196,8 +198,7 @@ describe('actors that fail', () => {
   })
 
   test('a port that nobody listens on is named', async () => {
-    await speak('gone')
-    const port = (raw?.address() as AddressInfo).port
+    const port = await speak('gone')
     await new Promise((resolve) => raw?.close(resolve))
     gate.open(anActor(sandbox.port, { ports: [port] }))
     const { body } = await ask(gate.address, '/', { headers: { 'torpor-target-port': String(port) } })
