@@ -24,9 +24,8 @@ let router: Router
 beforeAll(async () => {
   control = aControlSide((ref) => ({ ok: false, error: refuse('INTERNAL', ref.name) }))
   router = await startTestRouter(control, {
-    parkMs: 60,
-    parkPlacedExtraMs: 60,
-    routeTimeoutMs: 200,
+    parkMs: 100,
+    parkPlacedExtraMs: 400,
     requestHeadTimeoutMs: 300,
   })
 })
@@ -130,9 +129,11 @@ describe('an actor that does not answer', () => {
 
   test('in the route timeout: ROUTE_TIMEOUT is 504, and the actor is told that nobody waits', async () => {
     place(sandbox.port)
-    const answer = await ask(router, { path: '/held' })
+    const hasty = await startTestRouter(control, { routeTimeoutMs: 100 })
+    const answer = await ask(hasty, { path: '/held' })
     expect([answer.status, codeOf(answer.body)]).toEqual([504, 'ROUTE_TIMEOUT'])
     await vi.waitFor(() => expect(gate.openCount(anAssignment().actorUid)).toBe(0))
+    await hasty.stop()
   })
 
   test('cut by a forced suspend: REQUEST_CUT is 503', async () => {

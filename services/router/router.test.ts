@@ -297,3 +297,25 @@ describe('stopping', () => {
     await failed
   })
 })
+
+test('an answer that comes before the whole body does not hold up its connection', async () => {
+  const early = await startSandboxServer((incoming, answer) => {
+    answer.writeHead(413, { connection: 'close' }).end('enough')
+    incoming.destroy()
+  })
+  gate.open(anActor(early.port, { assignment: anAssignment(1) }))
+  control.answer = () => ({
+    ok: true,
+    result: { assignment: anAssignment(1), gateAddress: gate.address },
+  })
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const outgoing = begin(router, { method: 'POST', agent })
+  outgoing.write('first')
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage]
+  outgoing.end('the rest')
+  expect([answer.statusCode, await text(answer)]).toEqual([413, 'enough'])
+  gate.open(anActor(sandbox.port, { assignment: anAssignment(1) }))
+  expect((await ask(router, { agent })).status).toBe(200)
+  agent.destroy()
+  await early.stop()
+})

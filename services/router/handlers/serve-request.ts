@@ -67,7 +67,11 @@ function sendRequest(
     if (isUnreachable(error, upstream, incoming, isHeld)) return move()
     return answerRefusal(answer, gateFailed(address, error))
   })
-  upstream.once('close', timer.cancel)
+  upstream.once('close', () => {
+    timer.cancel()
+    // The actor wants no more of a body that still comes: what is under way is thrown away.
+    if (!isHeld && !incoming.readableEnded) incoming.resume()
+  })
   if (!isHeld) return void upstream.end()
   upstream.flushHeaders()
   upstream.once('continue', () => {
