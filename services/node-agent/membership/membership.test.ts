@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { z } from 'zod'
 import {
   SUBJECTS,
   nodeCapacitySchema,
@@ -47,8 +48,8 @@ const capacities = (): NodeCapacity[] =>
 
 test('an agent joins with what the node offers, then renews its lease', async () => {
   const joins = await until('the join', () => nonEmpty(sent(SUBJECTS.rpc(nodeRef(NODE), 'JoinNode'))))
-  const { spec } = joins[0]?.data as { spec: unknown }
-  expect(nodeSpecSchema.parse(spec)).toMatchObject({
+  const data = z.object({ spec: nodeSpecSchema }).parse(joins[0]?.data)
+  expect(data.spec).toMatchObject({
     gateAddress: world.gate.address,
     cpuMilli: 2000,
     memoryMib: 4096,

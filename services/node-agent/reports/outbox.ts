@@ -26,21 +26,20 @@ type World = {
 export function createOutbox(world: World): Outbox {
   const tails = new Map<string, Promise<void>>()
   let pending = 0
-  let stopped = false
+  const stop = new AbortController()
 
   const deliver = async (actor: ActorNames, report: DomainReport): Promise<void> => {
     const subject = SUBJECTS.report(world.node, actor)
     const bytes = Buffer.from(JSON.stringify(envelope(world, actor, report)))
     let backoffMs: number = LIMITS.reportBackoffMsMin
-    while (!stopped) {
-      if (await isAnswered(world, subject, bytes, report)) return
+    while (!stop.signal.aborted && !(await isAnswered(world, subject, bytes, report))) {
       await sleep(world.clock, backoffMs)
       backoffMs = Math.min(backoffMs * 2, LIMITS.reportBackoffMsMax)
     }
   }
   return {
     send(actor, report) {
-      if (stopped) return
+      if (stop.signal.aborted) return
       if (pending >= LIMITS.reportsPendingMax) {
         world.log('error', `report ${report.type} of ${actor.name} dropped: ${pending} wait already`)
         return
@@ -55,9 +54,7 @@ export function createOutbox(world: World): Outbox {
       tails.set(actor.actorUid, tail)
     },
     pending: () => pending,
-    stop() {
-      stopped = true
-    },
+    stop: () => stop.abort(),
   }
 }
 
