@@ -112,25 +112,28 @@ export class LeaseKeeper {
   }
 
   #renewOne(shard: number, held: Held): Promise<unknown> {
-    const { leases, clock, limits } = this.#options
-    if (held.isRenewing) return held.work
-    held.isRenewing = true
-    held.work = held.work.then(async () => {
-      const sentAtMs = clock.monotonicMs()
-      try {
-        if (this.#held.get(shard) !== held || held.isEnding) return
-        const renewed = await leases.renew(held.lease, limits.shardLeaseMs)
-        if (this.#held.get(shard) !== held) return
-        if (renewed === undefined) return this.#lose(shard, held)
-        held.lease = renewed
-        held.shard.hold(sentAtMs + limits.shardLeaseMs)
-      } catch (cause) {
-        this.#fail(cause)
-      } finally {
-        held.isRenewing = false
-      }
-    })
+    if (!held.isRenewing) {
+      held.isRenewing = true
+      held.work = held.work.then(() => this.#renewNow(shard, held))
+    }
     return held.work
+  }
+
+  async #renewNow(shard: number, held: Held): Promise<void> {
+    const { leases, clock, limits } = this.#options
+    const sentAtMs = clock.monotonicMs()
+    try {
+      if (this.#held.get(shard) !== held || held.isEnding) return
+      const renewed = await leases.renew(held.lease, limits.shardLeaseMs)
+      if (this.#held.get(shard) !== held) return
+      if (renewed === undefined) return this.#lose(shard, held)
+      held.lease = renewed
+      held.shard.hold(sentAtMs + limits.shardLeaseMs)
+    } catch (cause) {
+      this.#fail(cause)
+    } finally {
+      held.isRenewing = false
+    }
   }
 
   #lose(shard: number, held: Held): void {
@@ -202,7 +205,7 @@ export class LeaseKeeper {
       if (this.#held.get(shard) !== held || held.isEnding) return
       this.#failed.add(shard)
       this.#fail(cause)
-      if (!isMoved(cause)) this.#firstFailure ??= cause instanceof Error ? cause : new Error(String(cause))
+      if (isVerdict(cause)) this.#firstFailure ??= cause instanceof Error ? cause : new Error(String(cause))
       await this.#giveBack(shard)
     }
   }
@@ -231,4 +234,6 @@ export class LeaseKeeper {
   }
 }
 
-const isMoved = (cause: unknown): boolean => cause instanceof TorporError && cause.code === 'SHARD_MOVED'
+/** Trying again later helps with everything else. */
+const isVerdict = (cause: unknown): boolean =>
+  cause instanceof TorporError && (cause.code === 'CONFIG_INVALID' || cause.code === 'INTERNAL')

@@ -1,5 +1,8 @@
 import type { Decider, Decision, DomainEvent, Gone, HostCommand, Timer } from '@torpor/contracts'
-import { LIMITS, accept, displayName, isGone, refuse, reject } from '@torpor/contracts'
+import { accept, displayName, isGone, refuse, reject } from '@torpor/contracts'
+
+/** A deleted counter is remembered for this long. */
+export const COUNTER_GONE_MS = 60_000
 
 /**
  * A counter, the first example of a decider. The registry of events is closed, so it says what happens in words that are there:
@@ -50,7 +53,7 @@ function decideOnCounter(command: HostCommand, state: Counter, nowMs: number): D
           : [],
       )
     case 'Delete':
-      return accept([{ type: 'AtespaceDeleted', data: { goneUntilMs: nowMs + LIMITS.goneMs } }])
+      return accept([{ type: 'AtespaceDeleted', data: { goneUntilMs: nowMs + COUNTER_GONE_MS } }])
     default:
       return accept([], { count: state.count })
   }

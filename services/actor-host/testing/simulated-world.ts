@@ -24,9 +24,9 @@ export type SimulatedWorld = {
   readonly log: SimulatedLog
   readonly leases: SimulatedLeases
   /** A host in a process of its own; not started. */
-  spawn(owner: string, limits?: Partial<HostLimits>): HostProcess
+  spawn(owner: string, limits?: Partial<HostLimits>, clockOffMs?: number): HostProcess
   /** A host that has started and owns its share. */
-  start(owner: string, limits?: Partial<HostLimits>): Promise<HostProcess>
+  start(owner: string, limits?: Partial<HostLimits>, clockOffMs?: number): Promise<HostProcess>
   command(type: string, target: EntityRef, data?: unknown, more?: Partial<HostCommand>): HostCommand
 }
 
@@ -38,14 +38,14 @@ export function simulatedWorld({ seed = 1, shards = 1 }: WorldOptions = {}): Sim
   const clock = simulatedClock()
   const log = new SimulatedLog({ shards, clock, random: random.branch() })
   const leases = new SimulatedLeases(clock, random.branch())
-  const spawn: SimulatedWorld['spawn'] = (owner, limits = {}) => {
+  const spawn: SimulatedWorld['spawn'] = (owner, limits = {}, clockOffMs = 0) => {
     const process = simulatedProcess(clock)
     const faults: Error[] = []
     const host = createActorHost({
       log: log.connect(process) satisfies EventLog,
       leases: leases.connect(process) satisfies ShardLeases,
       deciders: [counter as Decider<unknown>],
-      clock: process.clock,
+      clock: { ...process.clock, nowMs: () => clock.nowMs() + clockOffMs },
       random: random.branch(),
       owner,
       limits,
@@ -58,8 +58,8 @@ export function simulatedWorld({ seed = 1, shards = 1 }: WorldOptions = {}): Sim
     log,
     leases,
     spawn,
-    async start(owner, limits) {
-      const spawned = spawn(owner, limits)
+    async start(owner, limits, clockOffMs) {
+      const spawned = spawn(owner, limits, clockOffMs)
       await clock.run(spawned.host.start())
       return spawned
     },

@@ -98,7 +98,7 @@ describe('the simulated log', () => {
       .connect(process)
       .shard(0)
       .append(bytes('a'), 0)
-      .then(() => {
+      .finally(() => {
         state.answered = true
       })
     process.pause()

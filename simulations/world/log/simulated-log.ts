@@ -67,7 +67,7 @@ export class SimulatedLog {
       shard: (shard) => this.#shardLog(shard, wire, gate),
       publishEvent: (subject, line) => {
         const published = this.published
-        clock.after(this.#latencyMs(), () => published.push({ subject, line }))
+        clock.after(this.#arrival(wire) - clock.monotonicMs(), () => published.push({ subject, line }))
       },
     }
   }
