@@ -62,6 +62,9 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
@@ -81,7 +84,8 @@ export const LIMITS = {
   routerIdleConnectionMs: 30_000,
   serverKeepAliveMs: 65_000,
   requestHeadTimeoutMs: 30_000,
-  routerDrainMs: 30_000,
+  routerDrainMs: 10_000,
+  retryAfterSeconds: 1,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,

@@ -37,15 +37,17 @@ export function relayBody(from: IncomingMessage, to: ClientRequest): void {
   from.pipe(to)
 }
 
+export type AnswerChange = { readonly drop?: ReadonlySet<string>; readonly add?: readonly string[] }
+
 /** Sends an answer on: head, body, trailers. The head goes out at once even when the body lets wait (event streams). */
-export function relayAnswer(from: IncomingMessage, to: ServerResponse, extra: readonly string[] = []): void {
-  const headers = endToEndHeaders(from.rawHeaders)
+export function relayAnswer(from: IncomingMessage, to: ServerResponse, change: AnswerChange = {}): void {
+  const headers = endToEndHeaders(from.rawHeaders, change.drop)
   const chunked = from.headers['transfer-encoding'] !== undefined && to.req.method !== 'HEAD'
   // Node counts `Trailer` on an answer that is not chunked as an error of ours.
   if (chunked && from.headers.trailer !== undefined && to.req.httpVersion === '1.1') {
     headers.push('Trailer', from.headers.trailer, 'Transfer-Encoding', 'chunked')
   }
-  to.writeHead(from.statusCode ?? 502, from.statusMessage ?? '', [...headers, ...extra])
+  to.writeHead(from.statusCode ?? 502, from.statusMessage ?? '', [...headers, ...(change.add ?? [])])
   from.once('end', () => {
     if (from.rawTrailers.length > 0) to.addTrailers(pairsOf(from.rawTrailers))
   })
@@ -60,9 +62,9 @@ export function relayAnswer(from: IncomingMessage, to: ServerResponse, extra: re
 export function answerRefusal(to: ServerResponse, refusal: Refusal, extras?: ErrorExtras): void {
   if (to.headersSent || to.destroyed) return
   const { status, headers, body } = errorAnswer(refusal, extras)
-  // A body that nobody reads would be taken for the next request.
-  const left = hasBody(to.req) && !to.req.readableEnded
-  to.writeHead(status, [...headers, ...(left ? ['connection', 'close'] : [])])
+  // Whether a client that waits for `100 Continue` still sends its body is open: the next request could be that body.
+  const isOpen = hasBody(to.req) && to.req.headers.expect !== undefined
+  to.writeHead(status, [...headers, ...(isOpen ? ['connection', 'close'] : [])])
   to.end(to.req.method === 'HEAD' ? undefined : body)
 }
 

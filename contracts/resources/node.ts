@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { sha256Hex } from '../cloud-event.ts'
 import { sandboxRuntimeSchema } from './snapshot.ts'
 
 export const NODE_STATES = [
@@ -55,15 +54,3 @@ export const nodeCapacitySchema = z.strictObject({
   workers: z.array(workerCapacitySchema),
 })
 export type NodeCapacity = z.infer<typeof nodeCapacitySchema>
-
-/** Digest of the workers that a node has, by name: a lease with another one tells the control plane to send SetWorkers. */
-export const workersDigest = (
-  workers: readonly { readonly worker: string; readonly workerPool: string; readonly spec: unknown }[],
-): string =>
-  sha256Hex(
-    JSON.stringify(
-      workers
-        .map(({ worker, workerPool, spec }) => [worker, workerPool, spec] as const)
-        .toSorted((a, b) => (a[0] < b[0] ? -1 : 1)),
-    ),
-  )

@@ -16,7 +16,11 @@ import type { SlotRecords } from './state/slot-records.ts'
 import type { Workers } from './state/workers.ts'
 
 /** A message of the stream NODE_COMMANDS, as it was published. */
-export type BacklogMessage = { readonly sequence: number; readonly subject: string; readonly data: Uint8Array }
+export type BacklogMessage = {
+  readonly sequence: number
+  readonly subject: string
+  readonly data: Uint8Array
+}
 
 /** Everything of the world that the agent touches. */
 export type NodeAgentPorts = {

@@ -26,7 +26,8 @@ export function serveCommands(agent: Agent): CommandServer {
   const seen = new Set<string>()
   const remember = (id: string): void => {
     seen.add(id)
-    if (seen.size > IDS_KEPT_MAX) for (const oldest of [...seen].slice(0, IDS_KEPT_MAX / 2)) seen.delete(oldest)
+    if (seen.size > IDS_KEPT_MAX)
+      for (const oldest of [...seen].slice(0, IDS_KEPT_MAX / 2)) seen.delete(oldest)
   }
   const take = async (message: BusMessage, respond: (data: Uint8Array) => void): Promise<void> => {
     const command = parse(message.data)
@@ -42,7 +43,10 @@ export function serveCommands(agent: Agent): CommandServer {
   const positionFile = join(agent.folders.root, 'node-commands-position')
   return {
     subscribe: () =>
-      agent.ports.bus.subscribe(ALL.nodeCommandsOf(agent.name), (message, respond) => void take(message, respond)),
+      agent.ports.bus.subscribe(
+        ALL.nodeCommandsOf(agent.name),
+        (message, respond) => void take(message, respond),
+      ),
     async readBacklog() {
       const { backlog } = agent.ports
       if (backlog === undefined) return

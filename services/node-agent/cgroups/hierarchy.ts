@@ -23,7 +23,9 @@ export async function findHierarchy(mountsFile = '/proc/mounts'): Promise<Cgroup
 
 /** Every folder that the cgroup `path` has. */
 export const foldersOf = (hierarchy: CgroupHierarchy, path: string): readonly string[] =>
-  (hierarchy.version === 1 ? Object.values(hierarchy.roots) : [hierarchy.root]).map((root) => join(root, path))
+  (hierarchy.version === 1 ? Object.values(hierarchy.roots) : [hierarchy.root]).map((root) =>
+    join(root, path),
+  )
 
 /** Makes the cgroup and its parents, with the controllers that its children need. */
 export async function makeCgroup(hierarchy: CgroupHierarchy, path: string): Promise<void> {

@@ -27,7 +27,9 @@ export function bookable(worker: Worker): Booking & { readonly maxActors: number
   const { limits } = worker.spec.template.resources
   return {
     cpuMilli: Math.floor(limits.cpu * worker.spec.overcommit),
-    memoryMib: Math.floor(Math.max(0, limits.memory - LIMITS.workerMemoryReserveMib) * worker.spec.overcommit),
+    memoryMib: Math.floor(
+      Math.max(0, limits.memory - LIMITS.workerMemoryReserveMib) * worker.spec.overcommit,
+    ),
     maxActors: worker.spec.maxActors,
   }
 }

@@ -32,8 +32,11 @@ export function incompatibility(
   wanted: SandboxRuntimeVersion,
   here: SandboxRuntimeVersion,
 ): string | undefined {
-  if (wanted.sandboxClass !== here.sandboxClass) return `class: ${wanted.sandboxClass}, not ${here.sandboxClass}`
+  if (wanted.sandboxClass !== here.sandboxClass)
+    return `class: ${wanted.sandboxClass}, not ${here.sandboxClass}`
   const mine = new Map(here.version.attributes.map(({ key, value }) => [key, value]))
   const other = wanted.version.attributes.find(({ key, value }) => mine.get(key) !== value)
-  return other === undefined ? undefined : `${other.key}: ${other.value}, not ${mine.get(other.key) ?? 'known'}`
+  return other === undefined
+    ? undefined
+    : `${other.key}: ${other.value}, not ${mine.get(other.key) ?? 'known'}`
 }

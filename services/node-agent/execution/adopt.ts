@@ -22,18 +22,14 @@ export async function adoptAll(agent: Agent): Promise<void> {
   await removeStaging(agent, records)
   const known = new Set(records.map(({ actor }) => actor.actorUid))
   const strays = [...sandboxes.keys()].filter((sandboxId) => !known.has(sandboxId))
-  await Promise.all(strays.map((sandboxId) => agent.ports.runtime.terminate(sandboxId)))
+  for (const sandboxId of strays) endLater(agent, sandboxId)
   await Promise.all(records.map((record) => adopt(agent, record, sandboxes.get(record.actor.actorUid))))
 }
 
 async function adopt(agent: Agent, record: SlotRecord, sandbox: Sandbox | undefined): Promise<void> {
   const { actorUid } = record.actor
   const served = record.phase === 'running' || record.phase === 'checkpointing'
-  if (!served) {
-    await agent.ports.runtime.terminate(actorUid)
-    await agent.records.remove(actorUid)
-    return
-  }
+  if (!served) return endLater(agent, actorUid)
   const slot = slotOf(record)
   agent.slots.set(actorUid, slot)
   await agent.assignments.raise(record.assignment)
@@ -42,6 +38,14 @@ async function adopt(agent: Agent, record: SlotRecord, sandbox: Sandbox | undefi
   }
   slot.ipAddress = sandbox.ipAddress
   await serveOn(agent, slot, record.phase === 'checkpointing')
+}
+
+/** Not waited for: on a node that its guard holds still nothing ends before it has joined again. */
+function endLater(agent: Agent, actorUid: string): void {
+  void agent.queues.run(actorUid, async () => {
+    await agent.ports.runtime.terminate(actorUid)
+    await agent.records.remove(actorUid)
+  })
 }
 
 /** A checkpoint that an earlier agent began may still run: the gate stays closed until it is asked for again. */
@@ -68,11 +72,13 @@ function slotOf(record: SlotRecord): Slot {
 
 /** Half fetched and half written generations go, but for checkpoints that their records still name. */
 async function removeStaging(agent: Agent, records: readonly SlotRecord[]): Promise<void> {
-  const named = records.flatMap(({ actor, generation }) =>
-    generation === undefined ? [] : [basename(checkpointFolder(agent, actor.actorUid, generation))],
+  const named = new Set(
+    records.flatMap(({ actor, generation }) =>
+      generation === undefined ? [] : [basename(checkpointFolder(agent, actor.actorUid, generation))],
+    ),
   )
   const names = await readdir(agent.folders.staging('')).catch(() => [])
-  const leftovers = names.filter((name) => !named.includes(name))
+  const leftovers = names.filter((name) => !named.has(name))
   await Promise.all(
     leftovers.map((name) => rm(agent.folders.staging(name), { recursive: true, force: true })),
   )

@@ -82,12 +82,11 @@ async function conclude(
     await keepCheckpoint(agent, slot, phasesMs)
   } catch (error) {
     delete slot.generation
-    return endServing(agent, slot, { reason: 'killed', message: `its image could not be kept: ${String(error)}` })
+    return endServing(agent, slot, {
+      reason: 'killed',
+      message: `its image could not be kept: ${String(error)}`,
+    })
   }
-  agent.ports.gate.remove(slot.actor.actorUid)
-  slot.phase = 'ending'
-  if (agent.slots.get(slot.actor.actorUid) === slot) agent.slots.delete(slot.actor.actorUid)
-  agent.capacityChanged()
   await agent.records.remove(slot.actor.actorUid)
   await clear(agent, slot)
 }

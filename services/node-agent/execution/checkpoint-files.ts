@@ -13,7 +13,11 @@ import type { NodeCopy } from '../snapshots/node-copies.ts'
 export const checkpointFolder = (agent: Agent, actorUid: string, generation: number): string =>
   agent.folders.staging(`${actorUid}-${generation}-checkpoint`)
 
-export async function emptyCheckpointFolder(agent: Agent, actorUid: string, generation: number): Promise<string> {
+export async function emptyCheckpointFolder(
+  agent: Agent,
+  actorUid: string,
+  generation: number,
+): Promise<string> {
   const folder = checkpointFolder(agent, actorUid, generation)
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })

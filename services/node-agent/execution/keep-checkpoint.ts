@@ -4,7 +4,10 @@ import { reportOutcome } from '../context.ts'
 import type { Slot } from '../domain/slot.ts'
 import { sealCheckpoint, snapshotRow } from './checkpoint-files.ts'
 
-/** Seals the image of a checkpoint that ended well, and reports Checkpointed with `phasesMs` and the time of sealing. */
+/**
+ * Seals the image of a checkpoint that ended well, frees the booking, and reports Checkpointed with `phasesMs` and the time
+ * of sealing. What is left of the sandbox goes afterwards.
+ */
 export async function keepCheckpoint(
   agent: Agent,
   slot: Slot,
@@ -17,6 +20,10 @@ export async function keepCheckpoint(
   const sealed = agent.copies.find(slot.actor.actorUid, generation)
   const copy = sealed ?? (await sealCheckpoint(agent, slot, generation))
   const seal = agent.ports.clock.monotonicMs() - beganMs
+  slot.phase = 'ending'
+  agent.ports.gate.remove(slot.actor.actorUid)
+  if (agent.slots.get(slot.actor.actorUid) === slot) agent.slots.delete(slot.actor.actorUid)
+  agent.capacityChanged()
   const { epoch, sequence } = assignment
   const data = { epoch, sequence, snapshot: snapshotRow(agent.name, copy), phasesMs: { ...phasesMs, seal } }
   await reportOutcome(agent, slot, { type: 'Checkpointed', data })

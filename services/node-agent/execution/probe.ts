@@ -25,7 +25,8 @@ export async function probeUntilReady(
     const beganMs = clock.monotonicMs()
     if (await attempt(Math.min(attemptMs, Math.max(1, deadlineMs - beganMs)), signal)) return 'ready'
     if (clock.monotonicMs() >= deadlineMs) return 'silent'
-    if (clock.monotonicMs() - beganMs >= attemptMs) attemptMs = Math.min(attemptMs * 2, LIMITS.probeAttemptMsMax)
+    if (clock.monotonicMs() - beganMs >= attemptMs)
+      attemptMs = Math.min(attemptMs * 2, LIMITS.probeAttemptMsMax)
     await sleep(clock, LIMITS.probeIntervalMs)
   }
   return 'cancelled'

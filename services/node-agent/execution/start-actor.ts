@@ -41,8 +41,10 @@ export async function startActor(agent: Agent, slot: Slot, receivedMs: number): 
     const attempt = await tryStart(agent, slot, place)
     if (slot.cancel.signal.aborted) return
     if (attempt.ok && slot.exit === undefined) {
+      const marks = { ...attempt.marks, receivedMs, begunMs }
+      slot.phasesMs = startPhases({ ...marks, openedMs: marks.probedMs })
       await openForTraffic(agent, slot)
-      slot.phasesMs = startPhases({ ...attempt.marks, receivedMs, begunMs, openedMs: clock.monotonicMs() })
+      slot.phasesMs = startPhases({ ...marks, openedMs: clock.monotonicMs() })
       reportRestored(agent, slot)
       return
     }

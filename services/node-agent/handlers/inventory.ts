@@ -29,8 +29,8 @@ export function handleInventory(agent: Agent, { actorUid }: NodeCommandData<'Inv
 function sandboxOf(slot: Slot) {
   const { assignment } = slot
   if (assignment === undefined || !isExecution(slot.phase)) return []
-  const { actorUid, epoch, sequence } = assignment
-  return [{ actorUid, epoch, sequence, phase: slot.phase }]
+  const { epoch, sequence } = assignment
+  return [{ ...slot.actor, epoch, sequence, phase: slot.phase }]
 }
 
 const isExecution = (phase: SlotPhase): phase is Exclude<SlotPhase, 'prepared'> => phase !== 'prepared'

@@ -1,6 +1,7 @@
 import { LIMITS, SUBJECTS, nodeRef, sleep, uuidV7 } from '@torpor/contracts'
 import type { NodeSpec, RenewNodeLeaseResult, Reply } from '@torpor/contracts'
 import type { Agent } from '../context.ts'
+import { machineMonotonicMs } from './machine-clock.ts'
 
 export type NodeResources = { readonly cpuMilli: number; readonly memoryMib: number }
 
@@ -10,33 +11,34 @@ export type NodeResources = { readonly cpuMilli: number; readonly memoryMib: num
  */
 export async function keepLease(agent: Agent, resources: NodeResources): Promise<void> {
   let joined = false
-  let answeredBefore = -1
+  let back: LeaseBack | undefined
   while (!agent.stopped) {
     const sentAtMs = machineMonotonicMs()
-    const granted: RenewNodeLeaseResult | undefined = joined ? await renew(agent) : await join(agent, resources)
-    if (granted !== undefined) {
-      joined = !granted.rejoin
-      if (joined) agent.ports.guard?.granted(sentAtMs)
-      answeredBefore = joined ? tellReconciled(agent, answeredBefore) : -1
+    const granted: RenewNodeLeaseResult | undefined = joined
+      ? await renew(agent)
+      : await join(agent, resources)
+    joined = granted === undefined ? joined : !granted.rejoin
+    if (granted === undefined || !joined) {
+      back = undefined
+    } else {
+      agent.ports.guard?.granted(sentAtMs)
+      back ??= { sinceMs: sentAtMs, inventoriesBefore: agent.inventoriesAnswered }
+      if (isReconciled(agent, back, sentAtMs)) agent.ports.guard?.reconciled()
     }
     if (granted?.rejoin !== true) await sleep(agent.ports.clock, LIMITS.nodeLeaseRenewMs)
   }
 }
 
-/** Time since the machine started: the same in every process of it. */
-export const machineMonotonicMs = (): number => Number(process.hrtime.bigint() / 1_000_000n)
+/** Since when renewals have been granted without a gap. */
+type LeaseBack = { readonly sinceMs: number; readonly inventoriesBefore: number }
 
 /**
- * The control plane compares the log with the inventory of a node that is back and ends what must not run. Once an inventory
- * was answered and a whole renewal has passed since, that has happened.
+ * Control planes compare the log with the inventory of a node every `reconcileMs` and end what must not run. Once each of
+ * them has had the time, and the inventory was asked for, this node agrees with the log.
  */
-function tellReconciled(agent: Agent, answeredBefore: number): number {
-  if (answeredBefore >= 0 && agent.inventoriesAnswered > answeredBefore) {
-    agent.ports.guard?.reconciled()
-    return agent.inventoriesAnswered - 1
-  }
-  return answeredBefore >= 0 ? answeredBefore : agent.inventoriesAnswered
-}
+const isReconciled = (agent: Agent, back: LeaseBack, nowMs: number): boolean =>
+  agent.inventoriesAnswered > back.inventoriesBefore &&
+  nowMs - back.sinceMs >= LIMITS.reconcileMs + LIMITS.nodeLeaseRenewMs
 
 function join(agent: Agent, resources: NodeResources): Promise<RenewNodeLeaseResult | undefined> {
   const spec: NodeSpec = {

@@ -1,5 +1,5 @@
 import { LIMITS, SUBJECTS, sleep, uuidV7 } from '@torpor/contracts'
-import type { Bus, Clock, DomainReport, Random, ReportEnvelope, Reply } from '@torpor/contracts'
+import type { Bus, Clock, DomainReport, ErrorCode, Random, ReportEnvelope, Reply } from '@torpor/contracts'
 import type { ActorNames } from '../domain/slot.ts'
 import type { Log } from '../log.ts'
 
@@ -26,21 +26,20 @@ type World = {
 export function createOutbox(world: World): Outbox {
   const tails = new Map<string, Promise<void>>()
   let pending = 0
-  let stopped = false
+  const stop = new AbortController()
 
   const deliver = async (actor: ActorNames, report: DomainReport): Promise<void> => {
     const subject = SUBJECTS.report(world.node, actor)
     const bytes = Buffer.from(JSON.stringify(envelope(world, actor, report)))
     let backoffMs: number = LIMITS.reportBackoffMsMin
-    while (!stopped) {
-      if (await isAnswered(world, subject, bytes, report)) return
+    while (!stop.signal.aborted && !(await isAnswered(world, subject, bytes, report))) {
       await sleep(world.clock, backoffMs)
       backoffMs = Math.min(backoffMs * 2, LIMITS.reportBackoffMsMax)
     }
   }
   return {
     send(actor, report) {
-      if (stopped) return
+      if (stop.signal.aborted) return
       if (pending >= LIMITS.reportsPendingMax) {
         world.log('error', `report ${report.type} of ${actor.name} dropped: ${pending} wait already`)
         return
@@ -55,11 +54,18 @@ export function createOutbox(world: World): Outbox {
       tails.set(actor.actorUid, tail)
     },
     pending: () => pending,
-    stop() {
-      stopped = true
-    },
+    stop: () => stop.abort(),
   }
 }
+
+/** Answers of a control plane that could not decide; any other is for good. */
+const NOT_DECIDED: ReadonlySet<ErrorCode> = new Set([
+  'LOG_UNAVAILABLE',
+  'BUS_UNAVAILABLE',
+  'SHARD_MOVED',
+  'SHARD_BUSY',
+  'NODE_UNAVAILABLE',
+])
 
 /** True for an answer that will not change: applied, or refused for good. */
 async function isAnswered(
@@ -72,8 +78,10 @@ async function isAnswered(
     const answer = await world.bus.request(subject, bytes, { timeoutMs: LIMITS.reportTimeoutMs })
     const reply = JSON.parse(Buffer.from(answer).toString('utf8')) as Reply<unknown>
     if (reply.ok) return true
-    world.log('info', `report ${report.type} was refused: ${reply.error.message} [${reply.error.code}]`)
-    return reply.error.retry === 'never'
+    const { code, message } = reply.error
+    if (NOT_DECIDED.has(code)) return false
+    world.log('info', `report ${report.type} was refused: ${message} [${code}]`)
+    return true
   } catch {
     return false
   }

@@ -7,12 +7,18 @@ const CHUNK_BYTES = 1024 * 1024
 const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
 
 parentPort?.on('message', ({ id, path }: { id: number; path: string }) => {
-  try {
-    parentPort?.postMessage({ id, digest: digest(path) })
-  } catch (error) {
-    parentPort?.postMessage({ id, error: error instanceof Error ? error.message : String(error) })
-  }
+  const answer = { id, ...digestOrError(path) }
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(answer)
 })
+
+function digestOrError(path: string): { readonly digest: string } | { readonly error: string } {
+  try {
+    return { digest: digest(path) }
+  } catch (error) {
+    return { error: error instanceof Error ? error.message : String(error) }
+  }
+}
 
 function digest(path: string): string {
   const file = openSync(path, 'r')

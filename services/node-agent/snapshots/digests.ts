@@ -47,6 +47,7 @@ export function createDigests(): Digests {
       const done = Promise.withResolvers<string>()
       waiting.set(id, done)
       worker.ref()
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage({ id, path })
       return done.promise
     },

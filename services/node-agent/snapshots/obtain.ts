@@ -45,8 +45,7 @@ export function createObtainer(world: World): Obtainer {
     async verify(actorUid, snapshot, obtained) {
       const damage = await damageOf(obtained.folder, obtained.manifest, world.digests)
       if (damage === undefined) return undefined
-      if (snapshot.owner === 'SNAPSHOT_OWNER_TAG')
-        await rm(obtained.folder, { recursive: true, force: true })
+      if (snapshot.owner === 'SNAPSHOT_OWNER_TAG') await rm(obtained.folder, { recursive: true, force: true })
       else await world.copies.drop(actorUid, snapshot.generation)
       return damage
     },

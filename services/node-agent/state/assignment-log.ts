@@ -29,7 +29,8 @@ export async function openAssignmentLog(path: string, entriesMax: number): Promi
   let flushing: Promise<void> | undefined
 
   const compact = async (): Promise<void> => {
-    for (const uid of [...entries.keys()].slice(0, Math.max(0, entries.size - entriesMax))) entries.delete(uid)
+    for (const uid of [...entries.keys()].slice(0, Math.max(0, entries.size - entriesMax)))
+      entries.delete(uid)
     await replaceFileDurably(path, [...entries.values()].map(lineOf).join(''))
     lines = entries.size
     file = await open(path, 'a')

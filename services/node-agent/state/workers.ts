@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { workersDigest } from '@torpor/contracts'
+import { sha256Hex } from '@torpor/contracts'
 import type { WorkerCgroups } from '../cgroups/worker-cgroups.ts'
 import type { Worker } from '../domain/booking.ts'
 import { replaceFileDurably } from './durable-file.ts'
@@ -10,8 +10,8 @@ export interface Workers {
   find(name: string): Worker | undefined
   all(): readonly Worker[]
   digest(): string
-  /** These and no others: makes the missing ones; the surplus admits nothing more and goes when it is empty. */
-  set(workers: readonly Worker[], isEmpty: (worker: string) => boolean): Promise<void>
+  /** These and no others of this pool: makes the missing ones; the surplus admits nothing more and goes when it is empty. */
+  set(workerPool: string, workers: readonly Worker[], isEmpty: (worker: string) => boolean): Promise<void>
   /** Removes a surplus worker that has become empty. */
   emptied(worker: string): Promise<void>
 }
@@ -33,10 +33,13 @@ export async function openWorkers(path: string, cgroups: WorkerCgroups): Promise
   return {
     find: (name) => workers.find(({ worker }) => worker === name),
     all: () => workers,
-    digest: () => workersDigest(workers),
-    async set(wanted, isEmpty) {
-      const surplus = workers.filter(({ worker }) => !wanted.some((other) => other.worker === worker))
-      workers = wanted
+    digest: () => sha256Hex(JSON.stringify(workers)),
+    async set(workerPool, wanted, isEmpty) {
+      const others = workers.filter((worker) => worker.workerPool !== workerPool)
+      const surplus = workers.filter(
+        ({ worker }) => !others.concat(wanted).some((other) => other.worker === worker),
+      )
+      workers = [...others, ...wanted]
       for (const { worker } of wanted) leaving.delete(worker)
       for (const { worker } of surplus) leaving.add(worker)
       for (const worker of wanted) await ensure(worker)

@@ -14,15 +14,13 @@ import { lastLine } from '../execution/start-actor.ts'
 export function watchExit(agent: Agent, slot: Slot): void {
   const watch = new AbortController()
   slot.watch = watch
-  agent.ports.runtime.exit(slot.actor.actorUid, watch.signal).then(
-    (exit) => {
-      if (watch.signal.aborted || agent.stopped) return
-      slot.exit = exit
-      slot.exited.resolve(exit)
-      if (slot.phase === 'running') endServing(agent, slot, exit)
-    },
-    () => undefined,
-  )
+  const onExit = (exit: SandboxExit): void => {
+    if (watch.signal.aborted || agent.stopped) return
+    slot.exit = exit
+    slot.exited.resolve(exit)
+    if (slot.phase === 'running') endServing(agent, slot, exit)
+  }
+  agent.ports.runtime.exit(slot.actor.actorUid, watch.signal).then(onExit, () => undefined)
 }
 
 /** The actor's booking is free from here on; its remains go behind what its queue still holds. */
