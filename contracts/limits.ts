@@ -84,7 +84,6 @@ export const LIMITS = {
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
-  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
   /** The first connection to the bus is tried for this long. */
