@@ -106,7 +106,6 @@ export const LIMITS = {
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
-  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
   exitNoticeMs: 2_000,
   idleWatchMs: 1_000,
