@@ -26,7 +26,8 @@ export function cgroupFreezer(hierarchy: CgroupHierarchy, path: string): Freezer
       await makeCgroup(hierarchy, path)
       await writeFile(file.order, on)
       for (let waitedMs = 0; !(await isFrozen()); waitedMs += FREEZE_POLL_MS) {
-        if (waitedMs >= FREEZE_MS_MAX) throw fault('INTERNAL', path, { detail: 'its processes do not freeze' })
+        if (waitedMs >= FREEZE_MS_MAX)
+          throw fault('INTERNAL', path, { detail: 'its processes do not freeze' })
         await sleep(FREEZE_POLL_MS)
       }
     },

@@ -48,7 +48,12 @@ describe('agent and guard', () => {
 
   test('the agent hears that the lease is lost, and that it is back after it has reconciled', async () => {
     const socketPath = join(folder, 'guard.sock')
-    const guard = await startGuard({ socketPath, freezer: noFreezer(), fenceMs: FENCE_MS, log: () => undefined })
+    const guard = await startGuard({
+      socketPath,
+      freezer: noFreezer(),
+      fenceMs: FENCE_MS,
+      log: () => undefined,
+    })
     const link = connectGuard(socketPath, systemClock, () => undefined)
     const heard: boolean[] = []
     link.onFenced((fenced) => void heard.push(fenced))
@@ -62,7 +67,12 @@ describe('agent and guard', () => {
 
   test('an agent that finds its guard again tells the last grant again', async () => {
     const socketPath = join(folder, 'guard.sock')
-    const options = { socketPath, freezer: noFreezer(), fenceMs: 3 * LIMITS.guardReconnectMs, log: () => undefined }
+    const options = {
+      socketPath,
+      freezer: noFreezer(),
+      fenceMs: 3 * LIMITS.guardReconnectMs,
+      log: () => undefined,
+    }
     const link = connectGuard(socketPath, systemClock, () => undefined)
     link.granted(machineMonotonicMs() + 60_000)
     const heard: boolean[] = []
@@ -105,7 +115,8 @@ describe.skipIf(reason !== '')(`a guard over a real cgroup ${reason}`, () => {
     await rm(folder, { recursive: true, force: true })
   })
 
-  const beats = async (): Promise<number> => (await readFile(join(folder, 'beats'), 'utf8').catch(() => '')).length
+  const beats = async (): Promise<number> =>
+    (await readFile(join(folder, 'beats'), 'utf8').catch(() => '')).length
   const frozen = (): Promise<boolean> =>
     hierarchy === undefined ? Promise.resolve(false) : cgroupFreezer(hierarchy, path).isFrozen()
   const goesOn = async (): Promise<void> => {
@@ -115,7 +126,12 @@ describe.skipIf(reason !== '')(`a guard over a real cgroup ${reason}`, () => {
   const start = () => {
     if (hierarchy === undefined) throw new Error('no cgroups')
     const freezer = cgroupFreezer(hierarchy, path)
-    return startGuard({ socketPath: join(folder, 'guard.sock'), freezer, fenceMs: FENCE_MS, log: () => undefined })
+    return startGuard({
+      socketPath: join(folder, 'guard.sock'),
+      freezer,
+      fenceMs: FENCE_MS,
+      log: () => undefined,
+    })
   }
 
   test('freezes the node without any agent, and a guard that starts anew keeps it so', async () => {

@@ -14,7 +14,9 @@ export async function keepLease(agent: Agent, resources: NodeResources): Promise
   let back: LeaseBack | undefined
   while (!agent.stopped) {
     const sentAtMs = machineMonotonicMs()
-    const granted: RenewNodeLeaseResult | undefined = joined ? await renew(agent) : await join(agent, resources)
+    const granted: RenewNodeLeaseResult | undefined = joined
+      ? await renew(agent)
+      : await join(agent, resources)
     joined = granted === undefined ? joined : !granted.rejoin
     if (granted === undefined || !joined) {
       back = undefined
