@@ -1,4 +1,5 @@
 import type { AnyStateMachine } from 'xstate'
+import { actorMachine } from './actor-lifecycle/machine.ts'
 import { readTransitions } from './transition-table.ts'
 
 type Edge = { readonly from: string; readonly to: string; readonly events: readonly string[] }
@@ -31,6 +32,12 @@ export function tablesOf(machine: AnyStateMachine): string {
     '',
   ].join('\n')
 }
+
+/** The picture of an actor's life, for generated docs. */
+export const lifecycleDiagram = (): string => mermaidOf(actorMachine).trimEnd()
+
+/** The tables of an actor's life, for generated docs. */
+export const lifecycleTable = (): string => tablesOf(actorMachine).trimEnd()
 
 function edgesOf(machine: AnyStateMachine): readonly Edge[] {
   return Object.entries(readTransitions<string, string>(machine)).flatMap(([from, moves]) => {

@@ -10,10 +10,11 @@ import type {
   Random,
   ShardLeases,
 } from '@torpor/contracts'
-import { fault, isGone, shardOf } from '@torpor/contracts'
+import { fault, isGone, parseCloudEvent, shardOf } from '@torpor/contracts'
 import type { HostLimits } from './limits.ts'
 import { HOST_LIMITS } from './limits.ts'
 import { LeaseKeeper } from './ownership/lease-keeper.ts'
+import type { StagedEvent } from './shard/deciding.ts'
 import { createIdSource } from './shard/id-source.ts'
 import { Shard } from './shard/shard.ts'
 import type { ReadResult } from './shard/waiting.ts'
@@ -109,8 +110,9 @@ export function createActorHost(options: ActorHostOptions): ActorHost {
       newId,
       deciders,
       limits,
-      committed: (shard, { ref, event, cloudEvent, before, after }) =>
-        onCommitted.tell({ shard, ref, event, cloudEvent, before, after }),
+      committed: (shard, event) => {
+        if (onCommitted.size > 0) onCommitted.tell(commitOf(shard, event))
+      },
       ended: (ended, cause) => {
         report(cause)
         keeper.ended(ended.index)
@@ -166,12 +168,31 @@ export function createActorHost(options: ActorHostOptions): ActorHost {
   return host
 }
 
+/** The envelope is parsed only for those who look at it. */
+function commitOf(shard: number, { ref, event, line, before, after }: StagedEvent): Commit {
+  let parsed: CloudEvent | undefined
+  return {
+    shard,
+    ref,
+    event,
+    before,
+    after,
+    get cloudEvent() {
+      parsed ??= parseCloudEvent(line)
+      return parsed
+    },
+  }
+}
+
 const moved = (shard: number): Error => fault('SHARD_MOVED', `shard ${shard}`)
 
 /** A listener that throws stops neither the others nor the commit. */
 function createListeners<Value>(report: (cause: Error) => void) {
   const listeners = new Set<(value: Value) => void>()
   return {
+    get size() {
+      return listeners.size
+    },
     add(listener: (value: Value) => void): () => void {
       listeners.add(listener)
       return () => listeners.delete(listener)

@@ -5,11 +5,12 @@ import { enterProcessRoot } from '../../infra/local/supervisor/process-root.ts'
 import { REPOSITORY } from '../../infra/local/supervisor/tool-paths.ts'
 import type { Benchmark, BenchmarkResult } from './benchmark.ts'
 import { holds } from './benchmark.ts'
+import { hostSketchBenchmark } from './host-sketch.ts'
 import { describeMachine } from './machine.ts'
 import { resumeBenchmark } from './resume.ts'
 import { suspendBenchmark } from './suspend.ts'
 
-const BENCHMARKS: readonly Benchmark[] = [resumeBenchmark, suspendBenchmark]
+const BENCHMARKS: readonly Benchmark[] = [resumeBenchmark, suspendBenchmark, hostSketchBenchmark]
 
 const USAGE = `usage: npm run bench -- NAME [--short]
        npm run bench -- --list

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
-import { removeNetworkRules, setNetworkRules } from './network-rules.ts'
+import { claimNetwork, releaseNetwork, removeNetworkRules, setNetworkRules } from './network-rules.ts'
 import { networkPool } from './network-pool.ts'
 import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
 import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
@@ -31,6 +31,7 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   checkProcessRoot()
   const runsc = await openRunsc(options)
   void noteMissingReaper(options)
+  await claimNetwork(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
   await setNetworkRules(options)
@@ -54,6 +55,7 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
       if ((await runtime.list()).length > 0) return
       await cgroups.remove(nodeCgroup(options))
       await removeNetworkRules(options)
+      await releaseNetwork(options)
       await removeRunDir(options.runDir)
     },
   }

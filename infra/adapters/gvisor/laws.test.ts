@@ -12,7 +12,7 @@ import { gvisorForTests } from './runsc-for-tests.ts'
 
 const found = await gvisorForTests()
 const tag = `l${process.pid % 10_000}`
-const network = `10.${170 + (process.pid % 30)}`
+const network = `10.${140 + (process.pid % 30)}`
 let stateDir: string
 let image: string
 

@@ -8,7 +8,10 @@ export type GvisorOptions = {
   readonly runDir: string
   /** 1–6 characters of a–z, 0–9 that tell this node's interfaces, namespaces and cgroups from those of another. */
   readonly nodeTag: string
-  /** The /16 from which each slot gets a /30, as its first two numbers. */
+  /**
+   * The /16 from which each slot gets a /30, as its first two numbers; one of its own for each agent of a machine. The
+   * default is of a range that is set aside for tests of networks and routed nowhere.
+   */
   readonly network: string
   /** Networks kept ready. */
   readonly networksAheadMax: number
@@ -24,7 +27,7 @@ export function gvisorOptions(
   given: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> & Partial<GvisorOptions>,
 ): GvisorOptions {
   return {
-    network: '10.231',
+    network: '198.18',
     networksAheadMax: 4,
     sandboxesAheadMax: 4,
     platform: 'systrap',

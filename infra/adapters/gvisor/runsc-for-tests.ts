@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './run-command.ts'
+import { isOld, versionOf } from './runsc.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../../..')
 
@@ -10,11 +11,17 @@ export type GvisorForTests = {
   /** For the name of the tests: which runsc, or why none. */
   readonly reason: string
   readonly hasPacketFilter: boolean
+  /** A build that is known to fail some of them; those are left out. */
+  readonly isOld: boolean
 }
 
 export async function gvisorForTests(): Promise<GvisorForTests> {
   const hasPacketFilter = await starts('iptables', '--version')
-  const no = (reason: string): GvisorForTests => ({ reason: `(skipped: ${reason})`, hasPacketFilter })
+  const no = (reason: string): GvisorForTests => ({
+    reason: `(skipped: ${reason})`,
+    hasPacketFilter,
+    isOld: false,
+  })
   if (process.platform !== 'linux') return no('no Linux')
   if (process.getuid?.() !== 0) return no('needs root')
   const path = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'runsc'))
@@ -27,7 +34,8 @@ export async function gvisorForTests(): Promise<GvisorForTests> {
   const runscPath = places.find(isProgram)
   if (runscPath === undefined) return no('no runsc')
   if (!(await starts('umoci', '--version'))) return no('no umoci')
-  return { runscPath, reason: `on ${runscPath}`, hasPacketFilter }
+  const version = await versionOf(runscPath)
+  return { runscPath, reason: `on runsc ${version}`, hasPacketFilter, isOld: isOld(version) }
 }
 
 async function starts(file: string, argument: string): Promise<boolean> {

@@ -89,15 +89,19 @@ function run([file = '', ...args]: readonly string[], more: Partial<CommandOptio
   return runCommand(file, args, { timeoutMs: GVISOR_LIMITS.commandTimeoutMs, ...more })
 }
 
-async function versionOf(runscPath: string): Promise<string> {
+/** @throws SETUP_INCOMPLETE when it cannot be started */
+export async function versionOf(runscPath: string): Promise<string> {
   const result = await run([runscPath, '--version'], {}).catch((cause: unknown) => {
     throw fault('SETUP_INCOMPLETE', runscPath, { detail: 'runsc cannot be started', cause })
   })
   return /version (\S+)/.exec(result.stdout)?.[1] ?? 'unknown'
 }
 
-/** Every version names its day; one that does not is taken for a new one. */
-function isOld(version: string): boolean {
+/**
+ * Whether it is a build from before 2025: such a one has no disk limit, breaks a connection that is open at a checkpoint,
+ * and does not always tell how a process ended. Every version names its day; one that does not is taken for a new one.
+ */
+export function isOld(version: string): boolean {
   const day = /20\d{6}/.exec(version)?.[0]
   return day !== undefined && day < '20250101'
 }

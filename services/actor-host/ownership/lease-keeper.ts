@@ -205,7 +205,7 @@ export class LeaseKeeper {
       if (this.#held.get(shard) !== held || held.isEnding) return
       this.#failed.add(shard)
       this.#fail(cause)
-      if (!isMoved(cause)) this.#firstFailure ??= cause instanceof Error ? cause : new Error(String(cause))
+      if (isVerdict(cause)) this.#firstFailure ??= cause instanceof Error ? cause : new Error(String(cause))
       await this.#giveBack(shard)
     }
   }
@@ -234,4 +234,6 @@ export class LeaseKeeper {
   }
 }
 
-const isMoved = (cause: unknown): boolean => cause instanceof TorporError && cause.code === 'SHARD_MOVED'
+/** Trying again later helps with everything else. */
+const isVerdict = (cause: unknown): boolean =>
+  cause instanceof TorporError && (cause.code === 'CONFIG_INVALID' || cause.code === 'INTERNAL')

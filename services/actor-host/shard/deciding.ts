@@ -126,9 +126,7 @@ function decideSafely(command: HostCommand, desk: Desk, beginning: Beginning, mo
       nowMs: moment.nowMs,
       epoch: moment.epoch,
       version: beginning.version,
-      get newUid() {
-        return desk.newId()
-      },
+      newUid: desk.newId(),
       target: command.target,
     })
   } catch (cause) {
@@ -190,8 +188,7 @@ function findTooLarge(
   { eventBytesMax, frameBytesMax }: HostLimits,
 ): Refusal | undefined {
   let total = FRAME_HEADER_BYTES_MAX
-  for (const { line, event } of events) {
-    const bytes = Buffer.byteLength(line)
+  for (const { bytes, event } of events) {
     total += bytes + 1
     if (bytes > eventBytesMax || total > frameBytesMax) {
       return refuse('EVENT_TOO_LARGE', command.id, `${event.type} with ${bytes} bytes`)

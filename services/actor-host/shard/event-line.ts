@@ -1,4 +1,4 @@
-import type { CloudEvent, DomainEvent, EventName, HostCommand } from '@torpor/contracts'
+import type { DomainEvent, EventName, HostCommand } from '@torpor/contracts'
 import { cloudEventType, sha256Hex } from '@torpor/contracts'
 
 /** What all events of a frame have in common. */
@@ -11,7 +11,7 @@ export type Moment = {
 }
 
 /** An event's line, built once: so it stands in the frame, so it is hashed, so it is published. */
-export type EventLine = { readonly cloudEvent: CloudEvent; readonly line: string; readonly hash: string }
+export type EventLine = { readonly line: string; readonly hash: string; readonly bytes: number }
 
 export type EventLineInput = {
   readonly id: string
@@ -36,27 +36,28 @@ function typeOf(name: EventName): string {
   return type
 }
 
+/**
+ * Writes the line by hand: eighteen short fields, most of which need no escaping, cost a fifth of `JSON.stringify`'s time. The test
+ * holds it to the same bytes.
+ */
 export function buildEventLine(input: EventLineInput, moment: Moment): EventLine {
   const { command, uid, digest } = input
-  const cloudEvent: CloudEvent = {
-    specversion: '1.0',
-    id: input.id,
-    source: input.source,
-    type: typeOf(input.event.type),
-    subject: input.subject,
-    time: moment.time,
-    ...(uid === undefined ? undefined : { actoruid: uid }),
-    version: input.version,
-    epoch: moment.epoch,
-    causationid: command.id,
-    correlationid: command.correlationId,
-    ...(digest === undefined ? undefined : { commanddigest: digest }),
-    actorprev: input.previousHash,
-    ...(command.traceparent === undefined ? undefined : { traceparent: command.traceparent }),
-    principal: command.principal.principal,
-    principalproof: command.principal.proof,
-    data: input.event.data,
-  }
-  const line = JSON.stringify(cloudEvent)
-  return { cloudEvent, line, hash: sha256Hex(line) }
+  const line = `{"specversion":"1.0","id":"${input.id}","source":${quoted(input.source)},"type":"${typeOf(
+    input.event.type,
+  )}","subject":${quoted(input.subject)},"time":"${moment.time}",${
+    uid === undefined ? '' : `"actoruid":${quoted(uid)},`
+  }"version":${input.version},"epoch":${moment.epoch},"causationid":${quoted(
+    command.id,
+  )},"correlationid":${quoted(command.correlationId)},${
+    digest === undefined ? '' : `"commanddigest":${quoted(digest)},`
+  }"actorprev":"${input.previousHash}",${
+    command.traceparent === undefined ? '' : `"traceparent":${quoted(command.traceparent)},`
+  }"principal":${quoted(command.principal.principal)},"principalproof":"${
+    command.principal.proof
+  }","data":${JSON.stringify(input.event.data)}}`
+  return { line, hash: sha256Hex(line), bytes: Buffer.byteLength(line) }
 }
+
+const NEEDS_NO_ESCAPE = /^[\w.:/ -]*$/
+
+const quoted = (text: string): string => (NEEDS_NO_ESCAPE.test(text) ? `"${text}"` : JSON.stringify(text))

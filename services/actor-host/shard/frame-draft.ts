@@ -49,6 +49,6 @@ export function createFrameDraft(moment: Moment, limits: HostLimits): FrameDraft
 
 function bytesOf(events: readonly StagedEvent[]): number {
   let bytes = 0
-  for (const { line } of events) bytes += Buffer.byteLength(line) + 1
+  for (const event of events) bytes += event.bytes + 1
   return bytes
 }

@@ -114,5 +114,5 @@ function report(
   const event = domainEventOf(cloudEvent)
   if (fold.committed === undefined || event === undefined) return
   const ref = entity?.ref ?? parseEntityKey(cloudEvent.subject)
-  fold.committed({ cloudEvent, line, hash: '', ref, event, before, after, entity })
+  fold.committed({ line, hash: '', bytes: 0, ref, event, before, after, entity })
 }

@@ -131,6 +131,50 @@ describe('what passes', () => {
     await plain.stop()
   })
 
+  test.each([
+    ['HEAD', 200],
+    ['GET', 204],
+    ['GET', 304],
+  ])('an answer without a body to %s %i keeps its headers', async (method, status) => {
+    const quiet = await startSandboxServer((_incoming, answer) => {
+      answer.writeHead(status, { etag: '"1"', ...(method === 'HEAD' ? { 'content-length': '5' } : {}) }).end()
+    })
+    gate.open(anActor(quiet.port))
+    const { message, body } = await ask(gate.address, '/', { method })
+    expect([message.statusCode, message.headers.etag, body]).toEqual([status, '"1"', ''])
+    expect(message.headers['content-length']).toBe(method === 'HEAD' ? '5' : undefined)
+    await quiet.stop()
+  })
+
+  test('an actor cannot pass its answer off as one of the gate', async () => {
+    const liar = await startSandboxServer((_incoming, answer) => {
+      answer.writeHead(421, { 'torpor-error': 'ASSIGNMENT_STALE' }).end('mine')
+    })
+    gate.open(anActor(liar.port))
+    const { message } = await ask(gate.address, '/')
+    expect([message.statusCode, message.headers['torpor-error']]).toEqual([421, undefined])
+    await liar.stop()
+  })
+
+  test('a connection that is idle too long is closed, and one in use is not', async () => {
+    const small = await startTestGate({ gateIdleConnectionMs: 20 })
+    const released = signal()
+    const idle = await startSandboxServer(async (incoming, answer) => {
+      if (incoming.url === '/held') await released.promise
+      answer.end('whole')
+    })
+    small.open(anActor(idle.port))
+    await ask(small.address, '/')
+    await vi.waitFor(() => expect(idle.sockets.size).toBe(0))
+    const [first, second] = [ask(small.address, '/held'), ask(small.address, '/')]
+    await second
+    await vi.waitFor(() => expect(idle.sockets.size).toBe(1))
+    released.give()
+    expect((await first).body).toBe('whole')
+    await small.stop()
+    await idle.stop()
+  })
+
   test('idle connections to the sandbox are used again', async () => {
     for (let index = 0; index < 5; index += 1) await ask(gate.address, '/')
     expect(sandbox.accepted()).toBe(1)
@@ -172,7 +216,7 @@ describe('actors that fail', () => {
   let raw: Server | undefined
   afterEach(() => void raw?.close())
 
-  const speak = async (answer: string | undefined): Promise<void> => {
+  const speak = async (answer: string | undefined): Promise<number> => {
     const server = createServer((socket) => {
       socket.on('error', () => undefined)
       if (answer === undefined) return socket.destroy()
@@ -180,7 +224,9 @@ describe('actors that fail', () => {
     })
     raw = server
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
-    gate.open(anActor((server.address() as AddressInfo).port))
+    const { port } = server.address() as AddressInfo
+    gate.open(anActor(port))
+    return port
   }
 
   test.each([
@@ -196,8 +242,7 @@ describe('actors that fail', () => {
   })
 
   test('a port that nobody listens on is named', async () => {
-    await speak('gone')
-    const port = (raw?.address() as AddressInfo).port
+    const port = await speak('gone')
     await new Promise((resolve) => raw?.close(resolve))
     gate.open(anActor(sandbox.port, { ports: [port] }))
     const { body } = await ask(gate.address, '/', { headers: { 'torpor-target-port': String(port) } })

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, constantFrom, nat, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { createFairQueue } from './fair-queue.ts'
 
@@ -33,8 +33,8 @@ test('a removed item is never taken, and a lane that it empties takes no turn', 
 })
 
 test('the position of every item is its place in the order of taking', () => {
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 }), fc.nat(10), (lanes, taken) => {
+  assert(
+    property(array(constantFrom('a', 'b', 'c'), { maxLength: 30 }), nat(10), (lanes, taken) => {
       const queue = createFairQueue<number>()
       lanes.forEach((lane, index) => queue.add(lane, index, index))
       for (let index = 0; index < taken; index += 1) queue.take()
@@ -45,8 +45,8 @@ test('the position of every item is its place in the order of taking', () => {
 })
 
 test('one waits at most one turn of every other lane', () => {
-  fc.assert(
-    fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 60 }), (lanes) => {
+  assert(
+    property(array(constantFrom('a', 'b', 'c'), { maxLength: 60 }), (lanes) => {
       const queue = createFairQueue<string>()
       lanes.forEach((lane, index) => queue.add(lane, index, lane))
       queue.add('late', 1_000, 'late')

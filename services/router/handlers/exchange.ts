@@ -1,4 +1,3 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, Refusal } from '@torpor/contracts'
 import type { ErrorExtras } from '@torpor/contracts/http'
 import type { Address } from '../domain/address.ts'
@@ -16,9 +15,8 @@ export type RouterWorld = {
   readonly routeTimeoutMs: number
 }
 
-/** One request (or upgrade) on its way: what it needs of its client, and how it is sent to a gate. */
+/** One request (or upgrade) on its way: how it is sent to a gate, and how it is answered otherwise. */
 export type Exchange = {
-  readonly incoming: IncomingMessage
   readonly address: Address
   /** Sends it to a gate; `moved` is called when the gate did not let it in and nothing of it was consumed. */
   readonly send: (route: Route, moved: () => void) => void
@@ -26,5 +24,3 @@ export type Exchange = {
   /** Calls when the client has gone; the returned function ends that. */
   readonly onGone: (call: () => void) => () => void
 }
-
-export type Answering = { readonly incoming: IncomingMessage; readonly answer: ServerResponse }

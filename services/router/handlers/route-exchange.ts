@@ -1,4 +1,6 @@
+import type { Refusal } from '@torpor/contracts'
 import { refuse } from '@torpor/contracts'
+import type { Address } from '../domain/address.ts'
 import type { Route } from '../domain/route-cache.ts'
 import type { Exchange, RouterWorld } from './exchange.ts'
 
@@ -39,9 +41,9 @@ function park(world: RouterWorld, exchange: Exchange, search: Search): void {
 }
 
 /** What a client is told when the connection to a gate fails and the request cannot be sent again. */
-export const gateFailed = (exchange: Pick<Exchange, 'address'>, error: Error) =>
+export const gateFailed = ({ key }: Address, error: Error): Refusal =>
   refuse(
     'NODE_UNAVAILABLE',
-    exchange.address.key,
+    key,
     `the way to its node broke: ${(error as NodeJS.ErrnoException).code ?? error.message}`,
   )

@@ -17,9 +17,8 @@ export function serveRequest(
   address: Address,
 ): void {
   const exchange: Exchange = {
-    incoming,
     address,
-    send: (route, moved) => sendRequest(world, exchange, answer, route, moved),
+    send: (route, moved) => sendRequest(world, address, incoming, answer, route, moved),
     refuse: (refusal, extras) => answerRefusal(answer, refusal, extras),
     onGone: (call) => {
       answer.once('close', call)
@@ -31,12 +30,12 @@ export function serveRequest(
 
 function sendRequest(
   world: RouterWorld,
-  exchange: Exchange,
+  address: Address,
+  incoming: IncomingMessage,
   answer: ServerResponse,
   route: Route,
   moved: () => void,
 ): void {
-  const { incoming, address } = exchange
   if (answer.destroyed) return
   const upstream = requestGate(world.gates, incoming, address, route, bodyHeaders(incoming))
   const timer = startRouteTimer(world.clock, world.routeTimeoutMs, upstream)
@@ -66,9 +65,13 @@ function sendRequest(
     if (hasMoved || answer.destroyed) return
     if (timer.isOver()) return answerRefusal(answer, refuse('ROUTE_TIMEOUT', address.key))
     if (isUnreachable(error, upstream, incoming, isHeld)) return move()
-    return answerRefusal(answer, gateFailed(exchange, error))
+    return answerRefusal(answer, gateFailed(address, error))
   })
-  upstream.once('close', timer.cancel)
+  upstream.once('close', () => {
+    timer.cancel()
+    // The actor wants no more of a body that still comes: what is under way is thrown away.
+    if (!isHeld && !incoming.readableEnded) incoming.resume()
+  })
   if (!isHeld) return void upstream.end()
   upstream.flushHeaders()
   upstream.once('continue', () => {

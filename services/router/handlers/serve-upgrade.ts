@@ -17,9 +17,8 @@ export function serveUpgrade(
   address: Address,
 ): void {
   const exchange: Exchange = {
-    incoming,
     address,
-    send: (route, moved) => sendUpgrade(world, exchange, socket, head, route, moved),
+    send: (route, moved) => sendUpgrade(world, exchange, incoming, socket, head, route, moved),
     refuse: (refusal, extras) => answerRefusal(answerOn(incoming, socket), refusal, extras),
     onGone: (call) => {
       socket.once('close', call)
@@ -33,12 +32,13 @@ export function serveUpgrade(
 function sendUpgrade(
   world: RouterWorld,
   exchange: Exchange,
+  incoming: IncomingMessage,
   socket: Socket,
   head: Buffer,
   route: Route,
   moved: () => void,
 ): void {
-  const { incoming, address } = exchange
+  const { address } = exchange
   if (socket.destroyed) return
   const asking = ['Connection', 'Upgrade', 'Upgrade', incoming.headers.upgrade ?? '']
   const upstream = requestGate(world.gates, incoming, address, route, asking)
@@ -66,7 +66,7 @@ function sendUpgrade(
   upstream.on('error', (error) => {
     if (hasMoved || socket.destroyed) return
     if (isUnreachable(error, upstream, incoming, false)) move()
-    else exchange.refuse(gateFailed(exchange, error))
+    else exchange.refuse(gateFailed(address, error))
   })
   upstream.end()
 }

@@ -52,7 +52,7 @@ export class Parking {
   readonly #unwatch: () => void
   #parked = 0
   #orders = 0
-  #cancelTick: (() => void) | undefined
+  #isTicking = false
 
   constructor(world: ParkingWorld) {
     this.#world = world
@@ -177,9 +177,12 @@ export class Parking {
     this.#tick()
   }
 
+  /** Capacity may change without anyone saying so (a message lost): ask again all the same (P4). */
   #tick(): void {
-    this.#cancelTick ??= this.#world.clock.after(this.#world.limits.rpcBackoffMsMax, () => {
-      this.#cancelTick = undefined
+    if (this.#isTicking) return
+    this.#isTicking = true
+    this.#world.clock.after(this.#world.limits.rpcBackoffMsMax, () => {
+      this.#isTicking = false
       this.#release()
       if (this.#queue.size > 0) this.#tick()
     })
