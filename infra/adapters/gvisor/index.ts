@@ -48,7 +48,13 @@ export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRun
   }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
-  const context = { ...shared, images, slots, sandboxes: new Map(), cleaning: new Set<Promise<void>>() }
+  const context = {
+    ...shared,
+    images,
+    slots,
+    sandboxes: new Map(),
+    cleaning: new Map<Promise<void>, string>(),
+  }
   const runtime = await gvisorRuntime(context)
   return {
     ...runtime,
