@@ -127,7 +127,7 @@ async function traces(world: CounterWorld): Promise<Readonly<Record<string, read
     return mine(result?.stdout ?? '')
   }
   return {
-    processes: (await output('ps', '-eo', 'stat,args')).filter((line) => !line.startsWith('Z')),
+    processes: mine((await commandLines()).join('\n')),
     namespaces: await output('ip', 'netns', 'list'),
     routes: await output('ip', '-o', 'route', 'show'),
     links: await output('ip', '-o', 'link'),
@@ -136,4 +136,11 @@ async function traces(world: CounterWorld): Promise<Readonly<Record<string, read
     groups: (await cgroups().children('/')).filter((name) => name === `tp${tag}`),
     folders: [...(await readdir(join(stateDir, 'slots'))), ...(await readdir(join(stateDir, 'overlays')))],
   }
+}
+
+/** Of every process; those that are dead and not reaped yet have none. */
+async function commandLines(): Promise<readonly string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const lines = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
+  return (await Promise.all(lines)).map((line) => line.replaceAll('\0', ' '))
 }
