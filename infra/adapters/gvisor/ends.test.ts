@@ -93,6 +93,8 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
 
   test('after the end nothing is left: no process, namespace, interface, mount, control group or folder', async () => {
     await answer(await world.started('last'))
+    const unseen = Object.entries(await world.traces()).filter(([, lines]) => lines.length === 0)
+    expect(unseen.map(([name]) => name)).toEqual(found.hasPacketFilter ? [] : ['rules'])
     await world.runtime.terminate('last')
     await world.runtime.close()
     await world.cgroups().remove(world.worker)

@@ -17,16 +17,14 @@ import { nodeCgroup, slotMaker } from './slot-maker.ts'
 
 export { checkProcessRoot } from './process-root.ts'
 export { openCgroups, type CgroupLimits, type Cgroups } from './cgroups.ts'
-export { GVISOR_LIMITS, nodeTagOf, type GivenOptions, type GvisorOptions } from './options.ts'
+export { GVISOR_LIMITS, type GivenOptions, type GvisorOptions } from './options.ts'
 export { nodeCgroup } from './slot-maker.ts'
 
 /**
  * Opens the driver: adopts the sandboxes that an earlier agent left, removes what nobody owns.
  * @param given paths and bounds; see `GvisorOptions`
  * @throws SETUP_INCOMPLETE when the process or the machine cannot run gVisor; CONFIG_INVALID for options out of bounds
- * @example
- * const nodeTag = nodeTagOf('node-1', stateDir)
- * const runtime = await openGvisorRuntime({ runscPath, stateDir, runDir: `/run/torpor-${nodeTag}`, nodeTag })
+ * @example const runtime = await openGvisorRuntime({ runscPath, stateDir, runDir: '/run/torpor/n1', nodeTag: 'n1' })
  */
 export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRuntime> {
   checkOptions(given)
@@ -48,7 +46,13 @@ export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRun
   }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
-  const context = { ...shared, images, slots, sandboxes: new Map(), cleaning: new Set<Promise<void>>() }
+  const context = {
+    ...shared,
+    images,
+    slots,
+    sandboxes: new Map(),
+    cleaning: new Map<Promise<void>, string>(),
+  }
   const runtime = await gvisorRuntime(context)
   return {
     ...runtime,

@@ -11,7 +11,7 @@ import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
 import { runCommand } from './run-command.ts'
 
 /** First of a range that is set aside for tests of networks and routed nowhere, then of a private one. */
-const CANDIDATES = ['198.18', '198.19', ...Array.from({ length: 40 }, (_, index) => `10.${200 + index}`)]
+const CANDIDATES = ['198.18', '198.19', ...Array.from({ length: 60 }, (_, index) => `10.${190 + index}`)]
 /** Which agent a claim is of, told by its metric: above what people give to routes. */
 const METRIC_LEAST = 100_000
 
@@ -25,17 +25,27 @@ type Claimant = Pick<GvisorOptions, 'nodeTag' | 'stateDir'>
 export async function claimNetwork(claimant: Claimant, wanted: string | undefined): Promise<string> {
   const file = join(claimant.stateDir, 'network')
   const before = await readFile(file, 'utf8').catch(() => undefined)
-  const routes = (await ip('-o', 'route', 'show')).split('\n')
   const candidates = wanted === undefined ? (before === undefined ? CANDIDATES : [before]) : [wanted]
-  const network = candidates.find((candidate) => userOf(candidate, routes, claimant) === undefined)
-  if (network === undefined) {
-    const detail = `in use on this machine: ${userOf(candidates[0] ?? '', routes, claimant)}`
-    throw fault('CONFIG_INVALID', `network ${candidates.join(', ')}`, { detail })
+  let user: string | undefined
+  for (const network of candidates) {
+    user = await claimOne(claimant, network)
+    if (user !== undefined) continue
+    await mkdir(claimant.stateDir, { recursive: true })
+    await writeFile(file, network)
+    return network
   }
+  const detail = `in use on this machine: ${user?.trim() ?? ''}`
+  throw fault('CONFIG_INVALID', `network ${candidates[0] ?? ''}`, { detail })
+}
+
+/** Claims it, and looks again: of two who claim at the same time at most one stays. Returns the route of another user. */
+async function claimOne(claimant: Claimant, network: string): Promise<string | undefined> {
+  const before = userOf(network, await routes(), claimant)
+  if (before !== undefined) return before
   await ip('route', 'replace', ...claim(network, claimant))
-  await mkdir(claimant.stateDir, { recursive: true })
-  await writeFile(file, network)
-  return network
+  const after = userOf(network, await routes(), claimant)
+  if (after !== undefined) await releaseNetwork(claimant, network)
+  return after
 }
 
 export async function releaseNetwork(claimant: Claimant, network: string): Promise<void> {
@@ -60,6 +70,8 @@ const claim = (network: string, { nodeTag }: Claimant): readonly string[] => [
 ]
 
 const metricOf = (nodeTag: string): number => METRIC_LEAST + (fnv1a32(nodeTag) % 1_000_000)
+
+const routes = async (): Promise<readonly string[]> => (await ip('-o', 'route', 'show')).split('\n')
 
 async function ip(...args: readonly string[]): Promise<string> {
   return (await runCommand('ip', args, { timeoutMs: GVISOR_LIMITS.ipTimeoutMs })).stdout

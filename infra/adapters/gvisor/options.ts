@@ -1,5 +1,3 @@
-import { fnv1a32 } from '@torpor/contracts'
-
 /** Where the driver keeps its things, and how much it may make ahead. */
 export type GvisorOptions = {
   /** The `runsc` binary; `docs/decisions/0004-runsc.md` says which. */
@@ -36,13 +34,6 @@ export function gvisorOptions(given: GivenOptions, network: string): GvisorOptio
     network,
   }
 }
-
-/** A tag for a node of this name whose state lies in `stateDir`: the same each time, another for another checkout. */
-export const nodeTagOf = (node: string, stateDir: string): string =>
-  fnv1a32(`${node} ${stateDir}`)
-    .toString(36)
-    .padStart(GVISOR_LIMITS.tagLengthMax, '0')
-    .slice(-GVISOR_LIMITS.tagLengthMax)
 
 /** Bounds of the driver, by name, units last. */
 export const GVISOR_LIMITS = {
