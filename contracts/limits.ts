@@ -109,6 +109,8 @@ export const LIMITS = {
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
   workerMemoryReserveMib: 64,
+  projectorBatchEventsMax: 5_000,
+  projectorStatesKeptMax: 50_000,
   exitNoticeMs: 2_000,
   idleWatchMs: 1_000,
   guardReconnectMs: 500,
