@@ -1,4 +1,4 @@
-import type { Booking } from '../domain/booking.ts'
+import type { Booking } from '@torpor/state-machines'
 
 /** The cgroup of each worker, below which its sandboxes are made, so that a pool never takes more than its limits. */
 export interface WorkerCgroups {
