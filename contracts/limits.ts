@@ -74,7 +74,7 @@ export const LIMITS = {
   gateConnectTimeoutMs: 2_000,
   /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
   gateIdleConnectionMs: 1_500,
-  gateIdleConnectionsPerActorMax: 16,
+  gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */

@@ -29,8 +29,8 @@ export type CounterWorld = {
   /** Starts a counter, and says its address. */
   started(sandboxId: string, more?: Partial<SandboxSpec>): Promise<string>
   restored(sandboxId: string, from: string): Promise<string>
-  /** Ids of the processes of a sandbox. */
-  membersOf(sandboxId: string): Promise<readonly number[]>
+  /** Kills the processes of a sandbox, as the kernel or an operator might. */
+  kill(sandboxId: string): Promise<void>
   /** What the machine shows of this driver. */
   traces(): Promise<Readonly<Record<string, readonly string[]>>>
 }
@@ -102,17 +102,17 @@ export function counterWorld(found: GvisorForTests, letter: 'r' | 'e' | 'n'): Co
       await world.runtime.restore(sandboxId, from)
       return ipAddress
     },
-    membersOf: (sandboxId) => membersOf(world, sandboxId),
+    kill: async (sandboxId) => world.cgroups().signalKill(await cgroupOf(world, sandboxId)),
     traces: () => traces(world),
   }
   return world
 }
 
-async function membersOf({ stateDir, cgroups }: CounterWorld, sandboxId: string): Promise<readonly number[]> {
+async function cgroupOf({ stateDir }: CounterWorld, sandboxId: string): Promise<string> {
   for (const name of await readdir(join(stateDir, 'slots'))) {
     const record = JSON.parse(await readFile(join(stateDir, 'slots', name, 'slot.json'), 'utf8')) as unknown
     const { cgroup, sandboxId: owner } = record as { cgroup: string; sandboxId?: string }
-    if (owner === sandboxId) return cgroups().members(cgroup)
+    if (owner === sandboxId) return cgroup
   }
   throw new Error(`no slot of ${sandboxId}`)
 }

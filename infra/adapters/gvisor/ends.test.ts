@@ -31,7 +31,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
   test('a sandbox that is killed is noticed within two seconds', async () => {
     await answer(await world.started('victim'))
     const exit = world.runtime.exit('victim', AbortSignal.timeout(2_000))
-    for (const pid of await world.membersOf('victim')) process.kill(pid, 'SIGKILL')
+    await world.kill('victim')
     expect(await exit).toMatchObject({ reason: 'killed' })
   })
 
@@ -48,7 +48,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
   test('a checkpoint of a sandbox that was just killed says that it is dead', async () => {
     await answer(await world.started('gone'))
     const exit = world.runtime.exit('gone', AbortSignal.timeout(2_000))
-    for (const pid of await world.membersOf('gone')) process.kill(pid, 'SIGKILL')
+    await world.kill('gone')
     expect(await world.runtime.checkpoint('gone', world.folder())).toMatchObject({ kind: 'failedDead' })
     expect(await exit).toMatchObject({ reason: 'killed' })
   })

@@ -1,3 +1,5 @@
+import { fnv1a32 } from '@torpor/contracts'
+
 /** Where the driver keeps its things, and how much it may make ahead. */
 export type GvisorOptions = {
   /** The `runsc` binary; `docs/decisions/0004-runsc.md` says which. */
@@ -8,10 +10,7 @@ export type GvisorOptions = {
   readonly runDir: string
   /** 1–6 characters of a–z, 0–9 that tell this node's interfaces, namespaces and cgroups from those of another. */
   readonly nodeTag: string
-  /**
-   * The /16 from which each slot gets a /30, as its first two numbers; one of its own for each agent of a machine. The
-   * default is of a range that is set aside for tests of networks and routed nowhere.
-   */
+  /** The /16 from which each slot gets a /30, as its first two numbers; see `network-claim.ts`. */
   readonly network: string
   /** Networks kept ready. */
   readonly networksAheadMax: number
@@ -22,19 +21,28 @@ export type GvisorOptions = {
   readonly onNote: (note: string) => void
 }
 
-/** Options with their defaults. @example gvisorOptions({ runscPath, stateDir, runDir: '/run/torpor', nodeTag: 'n1' }) */
-export function gvisorOptions(
-  given: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> & Partial<GvisorOptions>,
-): GvisorOptions {
+/** What an agent gives: paths and its tag, and what it wants otherwise than usual. */
+export type GivenOptions = Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> &
+  Partial<GvisorOptions>
+
+/** Options with their defaults. */
+export function gvisorOptions(given: GivenOptions, network: string): GvisorOptions {
   return {
-    network: '198.18',
     networksAheadMax: 4,
     sandboxesAheadMax: 4,
     platform: 'systrap',
     onNote: () => undefined,
     ...given,
+    network,
   }
 }
+
+/** A tag for a node of this name whose state lies in `stateDir`: the same each time, another for another checkout. */
+export const nodeTagOf = (node: string, stateDir: string): string =>
+  fnv1a32(`${node} ${stateDir}`)
+    .toString(36)
+    .padStart(GVISOR_LIMITS.tagLengthMax, '0')
+    .slice(-GVISOR_LIMITS.tagLengthMax)
 
 /** Bounds of the driver, by name, units last. */
 export const GVISOR_LIMITS = {
