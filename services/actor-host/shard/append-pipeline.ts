@@ -46,8 +46,9 @@ export class AppendPipeline {
     return this.#ahead
   }
 
-  get isFull(): boolean {
-    return this.#inFlight.length >= this.#options.appendsInFlightMax
+  /** So many more frames may be in flight. */
+  get free(): number {
+    return this.#options.appendsInFlightMax - this.#inFlight.length
   }
 
   /** Begins behind what the log is known to hold. */

@@ -1,15 +1,5 @@
-import type {
-  ChainPosition,
-  Clock,
-  Decider,
-  EntityKind,
-  EntityRef,
-  EventLog,
-  HostCommand,
-  Outcome,
-} from '@torpor/contracts'
+import type { ChainPosition, EntityRef, HostCommand, Outcome } from '@torpor/contracts'
 import { SUBJECTS, entityKey, fault } from '@torpor/contracts'
-import type { HostLimits } from '../limits.ts'
 import { AppendPipeline } from './append-pipeline.ts'
 import type { Barrier } from './barrier.ts'
 import { raiseBarrier } from './barrier.ts'
@@ -26,25 +16,12 @@ import { createFrameDraft } from './frame-draft.ts'
 import { createIdempotencyWindow } from './idempotency-window.ts'
 import { foldFrame } from './replay.ts'
 import { replayLog } from './replay-log.ts'
+import type { ShardEnvironment } from './shard-environment.ts'
 import { createShardState } from './shard-state.ts'
 import type { ShardTimers } from './shard-timers.ts'
 import { createShardTimers, fireTimerCommand } from './shard-timers.ts'
 import type { ReadResult, Waiting } from './waiting.ts'
 import { answer } from './waiting.ts'
-
-export type ShardEnvironment = {
-  readonly shard: number
-  readonly owner: string
-  readonly log: EventLog
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly deciders: ReadonlyMap<EntityKind, Decider<unknown>>
-  readonly limits: HostLimits
-  /** An event was committed, in the order of the log. */
-  committed(shard: number, event: StagedEvent): void
-  /** The shard ended by itself: another owner was seen, or the log is not as it must be. */
-  ended(shard: Shard, cause: Error): void
-}
 
 /**
  * opening: barrier and replay · deciding · recovering: an append ended without its PubAck · unavailable: as recovering, and the
@@ -215,7 +192,7 @@ export class Shard {
   }
 
   #mayDecide(): boolean {
-    return this.#status === 'deciding' && !this.#pipeline.isFull && this.#isHeld()
+    return this.#status === 'deciding' && this.#pipeline.free > 0 && this.#isHeld()
   }
 
   /** What is accepted in the same turn goes out together. */
@@ -246,9 +223,14 @@ export class Shard {
     return momentOf(nowMs, this.#epoch, frame + 1)
   }
 
+  /**
+   * What waits is spread over the frames that may go: the log syncs one while the next is decided. All in one frame would let
+   * writers that wait for their answers march in step, and log and owner take turns.
+   */
   #fill(draft: FrameDraft): void {
-    const { frameEventsMax } = this.#env.limits
-    for (let decided = 0; decided < frameEventsMax; decided += 1) {
+    const { frameCommandsMin } = this.#env.limits
+    const share = Math.max(frameCommandsMin, Math.ceil(this.#mailbox.size / this.#pipeline.free))
+    for (let decided = 0; decided < share; decided += 1) {
       const waiting = this.#mailbox.shift()
       if (waiting === undefined) return
       const isTaken = waiting.kind === 'read' ? this.#takeRead(waiting, draft) : this.#take(waiting, draft)
@@ -329,7 +311,7 @@ export class Shard {
     } catch (cause) {
       if (this.#isOver()) return
       this.#end()
-      this.#env.ended(this, cause instanceof Error ? cause : new Error(String(cause)))
+      this.#env.ended(this.index, cause instanceof Error ? cause : new Error(String(cause)))
     }
   }
 
