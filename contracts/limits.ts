@@ -9,6 +9,12 @@ export const LIMITS = {
   idempotencyWindowMs: 15 * 60_000,
   idempotencyEntriesMax: 1_000_000,
   clockSkewMsMax: 5_000,
+  /** Between two tries to get a shard's log to take the barrier. */
+  recoveryBackoffMsMin: 25,
+  recoveryBackoffMsMax: 1_000,
+  /** A timer that fired and is still set fires again after this. */
+  timerRetryMs: 1_000,
+  timersFiredAtOnceMax: 256,
   /** A deleted name answers 410 for this long, then 404. */
   goneMs: 24 * 3_600_000,
   shardLeaseMs: 3_000,
@@ -26,6 +32,7 @@ export const LIMITS = {
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
   reportTimeoutMs: 5_000,
+  reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,
   nodeLeaseRenewMs: 2_000,
@@ -33,11 +40,21 @@ export const LIMITS = {
   nodeSuspectMs: 8_000,
   nodeLostMs: 30_000,
   capacityPublishMs: 1_000,
+  /** Changes of a node within this time go out as one notice. */
+  capacityCoalesceMs: 5,
   reconcileMs: 5_000,
   prepareTtlMs: 5_000,
   prepareCandidatesMax: 8,
+  /** Places that a node makes ready at once; the rest waits in order. */
+  placesAtOnceMax: 3,
+  /** Operations of one actor that may wait on a node. */
+  actorOperationsMax: 32,
+  /** Actors whose highest assignment a node remembers after they left it. */
+  assignmentsKeptMax: 100_000,
   restoresAtOnceMax: 2,
   uploadsAtOnceMax: 2,
+  /** Files of one generation that are copied to or from the object store at once. */
+  filesAtOnceMax: 4,
   uploadBackoffMsMin: 1_000,
   uploadBackoffMsMax: 60_000,
   resumeDeadlineMs: 120_000,
@@ -45,6 +62,11 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** How long a checkpoint that an earlier agent began may still run before another one is begun. */
+  checkpointSettleMs: 10_000,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
@@ -54,10 +76,8 @@ export const LIMITS = {
   gateConnectTimeoutMs: 2_000,
   /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
   gateIdleConnectionMs: 1_500,
-  gateIdleConnectionsPerActorMax: 16,
+  gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
-  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
-  gateSocketCloseMs: 250,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,
@@ -66,10 +86,14 @@ export const LIMITS = {
   routerIdleConnectionMs: 30_000,
   serverKeepAliveMs: 65_000,
   requestHeadTimeoutMs: 30_000,
-  routerDrainMs: 30_000,
+  routerDrainMs: 10_000,
+  retryAfterSeconds: 1,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
+  /** One attempt of a probe: begins with the first, doubles to the second. */
+  probeAttemptMsMin: 250,
+  probeAttemptMsMax: 2_000,
   uploadDelayMs: 5 * 60_000,
   detachDelayMs: 30 * 60_000,
   maxActorsPerWorker: 1_000,
@@ -84,9 +108,12 @@ export const LIMITS = {
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
-  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
+  projectorBatchEventsMax: 5_000,
+  projectorStatesKeptMax: 50_000,
   exitNoticeMs: 2_000,
+  idleWatchMs: 1_000,
+  guardReconnectMs: 500,
   /** The first connection to the bus is tried for this long. */
   busConnectMs: 10_000,
   busConnectRetryMs: 100,
@@ -113,6 +140,14 @@ export const LIMITS = {
   leaseRequestTimeoutMs: 2_000,
   /** A lease or member that nobody renews for this long leaves the bucket. */
   leaseForgottenMs: 24 * 3_600_000,
+  storeKeyBytesMax: 1_024,
+  storeConnectTimeoutMs: 5_000,
+  storeSilenceMsMax: 60_000,
+  storeAttemptsMax: 3,
+  storePartBytes: 16 * 1024 * 1024,
+  storePartsInFlightMax: 4,
+  /** What an interrupted put left behind is removed once it is this old. */
+  storeLeftoverMs: 24 * 3_600_000,
   /** A part that is told to stop has this long before it is ended. */
   stopMs: 15_000,
 } as const

@@ -25,6 +25,8 @@ export const ALL = {
   events: `${ROOT}.evt.>`,
   commands: `${ROOT}.cmd.>`,
   rpc: `${ROOT}.rpc.>`,
+  shardRpc: `${ROOT}.shard.*.rpc`,
+  shardSystem: `${ROOT}.shard.*.system`,
   nodeCommands: `${ROOT}.node.>`,
   nodeCommandsOf: (node: string): string => `${ROOT}.node.${node}.*`,
   reports: `${ROOT}.report.>`,

@@ -19,6 +19,7 @@ import {
   LIMITS,
   SUBJECTS,
   TorporError,
+  WHOLE_SYSTEM,
   checkRef,
   displayName,
   systemClock,
@@ -134,6 +135,9 @@ export function createClient(options: ClientOptions): TorporClient {
   }
 }
 
+/** Every control plane answers this verb, whatever the names before it. */
+const ANY_NAMES = { atespace: WHOLE_SYSTEM, name: WHOLE_SYSTEM }
+
 type CallsAndAsk = Calls & {
   ask(verb: string, request: unknown, options?: CallOptions): Promise<unknown>
 }
@@ -165,8 +169,9 @@ function createCalls(options: ClientOptions): CallsAndAsk {
   }
 
   async function ask(verb: string, request: unknown, call: CallOptions = {}): Promise<unknown> {
+    const subject = verb === GET_SYSTEM ? SUBJECTS.rpc(ANY_NAMES, verb) : SUBJECTS.query(verb)
     return callUntilAnswered(world, {
-      subject: SUBJECTS.query(verb),
+      subject,
       bytes: jsonBytes(request),
       headers,
       id: verb,

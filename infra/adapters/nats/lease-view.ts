@@ -56,9 +56,14 @@ export class LeaseView {
     return () => this.#watchers.delete(changed)
   }
 
+  /** Begins to observe: what a part has not watched for the whole time of a lease it cannot call expired. */
+  start(): void {
+    if (!this.#started) void this.#follow()
+  }
+
   /** Resolves when the copy holds what the bucket's leader holds now; fault BUS_UNAVAILABLE after `leaseRequestTimeoutMs`. */
   async sync(): Promise<void> {
-    if (!this.#started) void this.#follow()
+    this.start()
     const { lastSequence } = await streamState(this.#link, LEASE_STREAM)
     if (this.#position >= lastSequence) return
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -84,7 +89,7 @@ export class LeaseView {
       return { kind: 'newestOfEach' } as const
     }
     const opened = (waiting: number) => this.#opened(waiting)
-    const options = { stream: LEASE_STREAM, start, opened }
+    const options = { stream: LEASE_STREAM, filter: `${LEASE_SUBJECTS}>`, start, opened }
     for await (const delivered of followStream(this.#link, options, this.#stop.signal)) this.#take(delivered)
   }
 

@@ -16,7 +16,14 @@ const memberKey = (member: string): string => `${MEMBER_KEY}${member}`
  * Leases in the bucket SHARDS: `shard.<n>` and `member.<name>`, changed by compare-and-set on the key's revision.
  * They serve liveness: who holds a lease may be wrong about it for a moment, and the log's fence is what decides.
  */
-export function shardLeases(link: BusLink, clock: Clock): ShardLeases & { close(): void } {
+export function shardLeases(
+  link: BusLink,
+  clock: Clock,
+): ShardLeases & {
+  /** Begins to observe the bucket, which the first use does otherwise. */
+  start(): void
+  close(): void
+} {
   const view = new LeaseView(link, clock)
   const context = { link, clock, view }
   return {
@@ -39,6 +46,7 @@ export function shardLeases(link: BusLink, clock: Clock): ShardLeases & { close(
       await view.sync()
       return end
     },
+    start: () => view.start(),
     close: () => view.close(),
   }
 }

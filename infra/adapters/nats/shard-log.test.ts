@@ -1,6 +1,8 @@
 import type { AppendResult, ShardLog, StoredFrame } from '@torpor/contracts'
-import { LIMITS } from '@torpor/contracts'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { LIMITS, STREAMS } from '@torpor/contracts'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { connect } from '@nats-io/transport-node'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { NatsAdapter } from './connect-nats.ts'
 import { connectNats } from './connect-nats.ts'
 import type { TestServer } from './start-test-server.ts'
@@ -39,7 +41,7 @@ describe('the log of a shard on a real server', () => {
 
   beforeAll(async () => {
     server = await startTestServer()
-    nats = await connectNats({ url: server.url, name: 'log-test', shards: 8 })
+    nats = await connectNats({ url: server.url, name: 'log-test', shards: 12 })
   })
   afterAll(async () => {
     await nats.close()
@@ -95,7 +97,7 @@ describe('the log of a shard on a real server', () => {
   test('two writers with the same expectation: one commits', async () => {
     const log = nextLog()
     const other = await connectNats({ url: server.url, name: 'rival', shards: 'existing' })
-    expect(other.log.shards).toBe(8)
+    expect(other.log.shards).toBe(12)
     const rival = other.log.shard(shard - 1)
     for (let round = 0; round < 50; round++) {
       const kinds = (await Promise.all([log.append(bytes('l'), round), rival.append(bytes('r'), round)])).map(
@@ -104,6 +106,47 @@ describe('the log of a shard on a real server', () => {
       expect(kinds.sort()).toEqual(['committed', 'conflict'])
     }
     await other.close()
+  })
+
+  test('a log that is full refuses, and what it holds stays readable', async () => {
+    const log = nextLog()
+    const connection = await connect({ servers: server.url })
+    const manager = await jetstreamManager(connection)
+    await manager.streams.update(STREAMS.log(shard - 1), { max_bytes: 4_096 })
+    expect(await log.append(bytes('a'), 0)).toMatchObject({ kind: 'committed' })
+    expect(await log.append(new Uint8Array(8_192), 1)).toMatchObject({
+      kind: 'refused',
+      cause: { code: 'LOG_UNAVAILABLE' },
+    })
+    expect(await log.lastSequence()).toBe(1)
+    expect(await take(log.read(1, 1), 1)).toEqual(['1 a'])
+    await connection.close()
+  })
+
+  test('readers leave nothing behind on the server', async () => {
+    const log = nextLog()
+    await log.append(bytes('a'), 0)
+    for (let round = 0; round < 10; round++) await take(log.read(1, 1), 1)
+    const connection = await connect({ servers: server.url })
+    const manager = await jetstreamManager(connection)
+    await vi.waitFor(async () => {
+      expect((await manager.streams.info(STREAMS.log(shard - 1))).state.consumer_count).toBe(0)
+    })
+    await connection.close()
+  })
+
+  test('what was purged from the front is skipped, and a range that is gone is empty', async () => {
+    const log = nextLog()
+    for (const index of [0, 1, 2, 3]) await log.append(bytes(`${index}`), index)
+    const connection = await connect({ servers: server.url })
+    const manager = await jetstreamManager(connection)
+    await manager.streams.purge(STREAMS.log(shard - 1), { seq: 3 })
+    expect(await take(log.read(1, 4), 9)).toEqual(['3 2', '4 3'])
+    expect(await take(log.read(1, 2), 9)).toEqual([])
+    await manager.streams.purge(STREAMS.log(shard - 1))
+    expect(await take(log.read(1, 4), 9)).toEqual([])
+    expect(await log.append(bytes('next'), 4)).toEqual({ kind: 'committed', sequence: 5 })
+    await connection.close()
   })
 
   test('follow ends at the signal', async () => {

@@ -112,8 +112,7 @@ export class StreamReader {
     const code = message.headers?.code
     if (code === HEARTBEAT) return
     const pullOver =
-      PULL_ENDED.has(code ?? 0) ||
-      (code === 409 && PULL_ENDED_409.test(message.headers?.description ?? ''))
+      PULL_ENDED.has(code ?? 0) || (code === 409 && PULL_ENDED_409.test(message.headers?.description ?? ''))
     if (!pullOver) return this.close()
     this.#asked = 0
     this.#wake()

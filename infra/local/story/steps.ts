@@ -17,8 +17,7 @@ export async function makeTemplate(stage: Stage, image: string): Promise<ActorTe
   tell.step(2, 'A template: the counter image, and the golden snapshot that its actors are born from')
   tell.line(`image ${image}`)
   for (const document of demoDocuments(image)) {
-    const { outcome } = await client.apply(document)
-    tell.line(`${document.kind} ${document.metadata.name}: ${outcome}`)
+    tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
   }
   const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, async () => {
     const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()

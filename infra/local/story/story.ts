@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { connectNats } from '@torpor/adapter-nats'
 import type { Clock } from '@torpor/contracts'
 import { refusalLine, refusalOf, systemClock, systemRandom, uuidV7 } from '@torpor/contracts'
@@ -21,8 +21,7 @@ import { measuredTable, nextThings } from './summary.ts'
 import { createTeller } from './tell.ts'
 import type { Teller } from './tell.ts'
 
-/** Folder of everything that the demo keeps. */
-export const DATA_FOLDER = join(REPOSITORY, '.torpor', 'data')
+const DATA_FOLDER = join(REPOSITORY, '.torpor', 'data')
 
 /** Tells the story with the given words of the command line; the exit code. */
 export async function runStory(words: readonly string[]): Promise<number> {
@@ -35,25 +34,34 @@ export async function runStory(words: readonly string[]): Promise<number> {
     process.stdout.write(USAGE)
     return 0
   }
+  const dataFolder = options.data === '' ? DATA_FOLDER : resolve(options.data)
   const tell = createTeller((text) => process.stdout.write(text), systemClock.nowMs(), systemClock.nowMs)
   try {
-    if (options.fresh || options.remove) tell.line(await removeData(DATA_FOLDER))
-    return options.remove ? 0 : await tellStory(options, tell, systemClock)
+    if (options.fresh || options.remove) {
+      await removeData(dataFolder)
+      tell.line(`removed what was in ${dataFolder}`)
+    }
+    return options.remove ? 0 : await tellStory(options, dataFolder, tell, systemClock)
   } catch (cause) {
-    process.stderr.write(`error: ${refusalLine(refusalOf(cause))}\nlogs: ${join(DATA_FOLDER, 'logs')}\n`)
+    process.stderr.write(`error: ${refusalLine(refusalOf(cause))}\nlogs: ${join(dataFolder, 'logs')}\n`)
     return 1
   }
 }
 
-async function tellStory(options: StoryOptions, tell: Teller, clock: Clock): Promise<number> {
+async function tellStory(
+  options: StoryOptions,
+  dataFolder: string,
+  tell: Teller,
+  clock: Clock,
+): Promise<number> {
   const interrupted = onceInterrupted()
-  await mkdir(DATA_FOLDER, { recursive: true })
+  await mkdir(dataFolder, { recursive: true })
   tell.step(
     1,
     `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`,
   )
   const stack = await startLocalStack({
-    dataFolder: DATA_FOLDER,
+    dataFolder,
     sandbox: options.simulated ? 'simulated' : 'gvisor',
     onNotice: (line) => tell.line(line),
     onEvent: (event) => {
@@ -88,7 +96,7 @@ async function withClient(
       tell,
       actor: client.actor(DEMO_ATESPACE, DEMO_ACTOR),
       host: `${DEMO_ACTOR}.${DEMO_ATESPACE}.actors.localhost`,
-      dataFolder: DATA_FOLDER,
+      dataFolder: stack.dataFolder,
       newKey: () => uuidV7(clock, systemRandom),
       measuredMs: new Map(),
       eventsShown: events.shown,
@@ -111,7 +119,7 @@ async function withClient(
 }
 
 async function tellSteps(stage: Stage): Promise<void> {
-  const image = await buildCounterImage(join(DATA_FOLDER, 'images', 'counter'))
+  const { reference: image } = await buildCounterImage(join(stage.dataFolder, 'images', 'counter'))
   await makeTemplate(stage, image)
   await firstCalls(stage)
   await suspendTwice(stage)

@@ -1,0 +1,162 @@
+import {
+  ALL,
+  BUCKETS,
+  COMMANDS,
+  GET_SYSTEM,
+  inboxPrefix,
+  QUERIES,
+  STREAMS,
+  SUBJECTS,
+  WHOLE_SYSTEM,
+} from '@torpor/contracts'
+import type { NatsUser } from '@torpor/adapter-nats/server-config'
+
+/** Who connects to the bus. Each role may say and hear what it needs and no more. */
+export type BusRole =
+  | { readonly kind: 'control-plane'; readonly shards: number }
+  | { readonly kind: 'node-agent'; readonly node: string }
+  | { readonly kind: 'router' }
+  | { readonly kind: 'projector'; readonly shards: number }
+  /** SDK and CLI. With `atespaces` only these, and then not straight to the owners of shards, who see no user. */
+  | { readonly kind: 'client'; readonly name: string; readonly atespaces?: readonly string[] }
+  | { readonly kind: 'viewer'; readonly name: string }
+
+type Permissions = Pick<NatsUser, 'publish' | 'subscribe' | 'answersRequests'>
+
+const ANY = '*'
+const KV_SHARDS = `KV_${BUCKETS.shards}`
+/** What only a node says about itself, on the fast door. */
+const NODE_VERBS = ['JoinNode', 'RenewNodeLease']
+
+/**
+ * The user of a role, as the configuration of nats-server takes it.
+ * @example natsServerConfig({ port: 4222, storeDir, users: [busUser({ kind: 'router' }, password)] })
+ */
+export function busUser(role: BusRole, password: string): NatsUser {
+  const user = userName(role)
+  const { publish, subscribe, answersRequests } = permissionsOf(role)
+  return { user, password, publish, subscribe: [`${inboxPrefix(user)}.>`, ...subscribe], answersRequests }
+}
+
+/** Name of a role's user; it is also the name of its inbox. */
+export function userName(role: BusRole): string {
+  if (role.kind === 'node-agent') return `node-${role.node}`
+  return role.kind === 'client' || role.kind === 'viewer' ? role.name : role.kind
+}
+
+function permissionsOf(role: BusRole): Permissions {
+  switch (role.kind) {
+    case 'control-plane':
+      return controlPlane(role.shards)
+    case 'node-agent':
+      return nodeAgent(role.node)
+    case 'router':
+      return router()
+    case 'projector':
+      return projector(role.shards)
+    case 'client':
+      return client(role.atespaces)
+    case 'viewer':
+      return viewer()
+  }
+}
+
+function controlPlane(shards: number): Permissions {
+  const logs = shardNumbers(shards)
+  const streams = [...logs.map(STREAMS.log), STREAMS.commands, STREAMS.events, STREAMS.nodeCommands]
+  const all = [...streams, STREAMS.reports, KV_SHARDS]
+  return {
+    publish: [
+      ...logs.map(SUBJECTS.log),
+      ALL.events,
+      ALL.rpc,
+      ALL.shardRpc,
+      ALL.shardSystem,
+      ALL.nodeCommands,
+      ALL.queries,
+      `$KV.${BUCKETS.shards}.>`,
+      '$JS.API.INFO',
+      ...all.flatMap((stream) => [`$JS.API.STREAM.CREATE.${stream}`, `$JS.API.STREAM.INFO.${stream}`]),
+      ...[...logs.map(STREAMS.log), STREAMS.commands, KV_SHARDS].flatMap(readApi),
+    ],
+    subscribe: [ALL.rpc, ALL.shardRpc, ALL.shardSystem, ALL.reports, ALL.capacity, ALL.queries],
+    answersRequests: true,
+  }
+}
+
+function nodeAgent(node: string): Permissions {
+  return {
+    publish: [
+      SUBJECTS.report(node, { atespace: ANY, name: ANY }),
+      SUBJECTS.capacity(node),
+      ...NODE_VERBS.map((verb) => SUBJECTS.rpc({ atespace: WHOLE_SYSTEM, name: node }, verb)),
+      ...getSystem(),
+    ],
+    subscribe: [ALL.nodeCommandsOf(node)],
+    answersRequests: true,
+  }
+}
+
+const router = (): Permissions => ({
+  publish: [
+    ...['GetActor', 'ResumeActor'].map((verb) => SUBJECTS.rpc({ atespace: ANY, name: ANY }, verb)),
+    ALL.shardRpc,
+    ...getSystem(),
+  ],
+  subscribe: [ALL.events, ALL.capacity],
+  answersRequests: false,
+})
+
+const projector = (shards: number): Permissions => ({
+  publish: shardNumbers(shards).map(STREAMS.log).flatMap(readApi),
+  subscribe: [ALL.queries],
+  answersRequests: true,
+})
+
+function client(atespaces: readonly string[] | undefined): Permissions {
+  const scopes = atespaces ?? [ANY]
+  const verbs = [...Object.keys(COMMANDS), ...Object.keys(QUERIES)]
+  const addressed = scopes.flatMap((atespace) =>
+    verbs.flatMap((verb) => [
+      SUBJECTS.rpc({ atespace, name: ANY }, verb),
+      SUBJECTS.command({ atespace, name: ANY }, verb),
+    ]),
+  )
+  if (atespaces === undefined) {
+    return {
+      publish: [...addressed, ALL.shardRpc, ALL.queries, ...getSystem(), ...readApi(STREAMS.events)],
+      subscribe: [ALL.events],
+      answersRequests: false,
+    }
+  }
+  // A reader of the whole stream would see the other atespaces: such a user hears events as they come.
+  const events = atespaces.map((atespace) => SUBJECTS.event({ atespace, name: ANY }))
+  return { publish: [...addressed, ...getSystem()], subscribe: events, answersRequests: false }
+}
+
+const viewer = (): Permissions => ({
+  publish: [
+    ...Object.keys(QUERIES).map((verb) => SUBJECTS.rpc({ atespace: ANY, name: ANY }, verb)),
+    ALL.queries,
+    ...getSystem(),
+    ...readApi(STREAMS.events),
+  ],
+  subscribe: [ALL.events],
+  answersRequests: false,
+})
+
+const getSystem = (): readonly string[] => [
+  SUBJECTS.query(GET_SYSTEM),
+  SUBJECTS.rpc({ atespace: ANY, name: ANY }, GET_SYSTEM),
+]
+
+/** What reading a stream in order needs. */
+const readApi = (stream: string): readonly string[] => [
+  `$JS.API.STREAM.INFO.${stream}`,
+  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
+  `$JS.API.CONSUMER.DELETE.${stream}.>`,
+]
+
+const shardNumbers = (shards: number): readonly number[] =>
+  Array.from({ length: shards }, (_, shard) => shard)
