@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { connectNats } from '@torpor/adapter-nats'
@@ -42,6 +42,7 @@ export type BenchStack = {
 }
 
 export async function startBenchStack(print: (line: string) => void): Promise<BenchStack> {
+  await mkdir(join(REPOSITORY, '.torpor'), { recursive: true })
   const folder = await mkdtemp(join(REPOSITORY, '.torpor', 'bench-'))
   const stack = await startLocalStack({ dataFolder: folder, sandbox: 'gvisor', onNotice: print })
   const nats = await connectNats({ url: stack.natsUrl, name: 'bench', replicas: 1 })
