@@ -62,6 +62,8 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** How long a checkpoint that an earlier agent began may still run before another one is begun. */
+  checkpointSettleMs: 10_000,
   /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
   restartsMax: 5,
   restartWindowMs: 10 * 60_000,

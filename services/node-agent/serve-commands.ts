@@ -12,6 +12,9 @@ type Envelope = { readonly id: string; readonly data: unknown }
 /** Ids of live commands that the stream may show once more. */
 const IDS_KEPT_MAX = 10_000
 
+/** What is handled again after a restart is at most this old; all of it is idempotent. */
+const POSITION_WRITE_MS = 1_000
+
 /** Questions are over when nobody waits for the answer, and an admission is only worth what its asker still wants. */
 const LIVE_ONLY = new Set(['Prepare', 'Abandon', 'Inventory', 'Logs'])
 
@@ -50,12 +53,17 @@ export function serveCommands(agent: Agent): CommandServer {
     async readBacklog() {
       const { backlog } = agent.ports
       if (backlog === undefined) return
-      const since = Number(await readFile(positionFile, 'utf8').catch(() => '0'))
-      for await (const message of backlog(since)) {
+      let position = Number(await readFile(positionFile, 'utf8').catch(() => '0'))
+      let writtenAtMs = 0
+      for await (const message of backlog(position)) {
         if (agent.stopped) return
         await takeMissed(message)
-        await replaceFile(positionFile, String(message.sequence))
+        position = message.sequence
+        if (agent.ports.clock.monotonicMs() - writtenAtMs < POSITION_WRITE_MS) continue
+        writtenAtMs = agent.ports.clock.monotonicMs()
+        await replaceFile(positionFile, String(position))
       }
+      await replaceFile(positionFile, String(position))
     },
   }
 }

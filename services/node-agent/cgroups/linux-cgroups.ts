@@ -1,18 +1,15 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import type { Booking } from '../domain/booking.ts'
+import { dirname, join } from 'node:path'
+import type { Booking } from '@torpor/state-machines'
 import type { CgroupHierarchy } from './hierarchy.ts'
 import { makeCgroup, removeCgroup } from './hierarchy.ts'
 import type { WorkerCgroups } from './worker-cgroups.ts'
 
 const PERIOD_US = 100_000
 
-/** Path of the cgroup that holds everything of a node, which the guard freezes as one. */
-export const nodeCgroup = (node: string): string => `/torpor/${node}`
-
-/** Workers as cgroups `torpor/<node>/<worker>` with the pool's limits. Needs root. */
-export function linuxCgroups(hierarchy: CgroupHierarchy, node: string): WorkerCgroups {
-  const pathOf = (worker: string): string => `${nodeCgroup(node)}/${worker}`
+/** Workers as cgroups `<nodeCgroup>/<worker>` with the pool's limits. Needs root. */
+export function linuxCgroups(hierarchy: CgroupHierarchy, nodeCgroup: string): WorkerCgroups {
+  const pathOf = (worker: string): string => `${nodeCgroup}/${worker}`
   return {
     pathOf,
     async ensure(worker, limits) {
@@ -20,6 +17,10 @@ export function linuxCgroups(hierarchy: CgroupHierarchy, node: string): WorkerCg
       for (const { file, text } of limitFiles(hierarchy, pathOf(worker), limits)) await writeFile(file, text)
     },
     remove: (worker) => removeCgroup(hierarchy, pathOf(worker)),
+    async leave(workers) {
+      for (const path of [...workers.map(pathOf), nodeCgroup, dirname(nodeCgroup)])
+        await removeCgroup(hierarchy, path).catch(() => undefined)
+    },
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Booking } from '../domain/booking.ts'
+import type { Booking } from '@torpor/state-machines'
 
 /** The cgroup of each worker, below which its sandboxes are made, so that a pool never takes more than its limits. */
 export interface WorkerCgroups {
@@ -8,6 +8,8 @@ export interface WorkerCgroups {
   ensure(worker: string, limits: Booking): Promise<void>
   /** Removes it; one that is not there is no error. */
   remove(worker: string): Promise<void>
+  /** Removes what is empty, the node's own too; what holds sandboxes stays. */
+  leave(workers: readonly string[]): Promise<void>
 }
 
 /** For simulations and for machines where sandboxes are not held by cgroups. */
@@ -15,4 +17,5 @@ export const noCgroups: WorkerCgroups = {
   pathOf: () => '',
   ensure: async () => undefined,
   remove: async () => undefined,
+  leave: async () => undefined,
 }

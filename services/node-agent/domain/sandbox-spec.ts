@@ -1,4 +1,4 @@
-import type { ActorTemplateSpec, SandboxRuntimeVersion, SandboxSpec } from '@torpor/contracts'
+import type { ActorTemplateSpec, SandboxSpec } from '@torpor/contracts'
 
 /** What the sandbox of an actor shall run, from its template. */
 export function sandboxSpecOf(actorUid: string, spec: ActorTemplateSpec, workerCgroup: string): SandboxSpec {
@@ -26,17 +26,3 @@ export const portsOf = (spec: ActorTemplateSpec): readonly number[] =>
 /** The port that requests go to when they name none. */
 export const defaultPortOf = (spec: ActorTemplateSpec): number =>
   portsOf(spec)[0] ?? spec.containers[0]?.wakeupProbe?.httpGet.port ?? DEFAULT_PORT
-
-/** The first attribute in which a snapshot's runtime differs from this node's; undefined when it can be restored here. */
-export function incompatibility(
-  wanted: SandboxRuntimeVersion,
-  here: SandboxRuntimeVersion,
-): string | undefined {
-  if (wanted.sandboxClass !== here.sandboxClass)
-    return `class: ${wanted.sandboxClass}, not ${here.sandboxClass}`
-  const mine = new Map(here.version.attributes.map(({ key, value }) => [key, value]))
-  const other = wanted.version.attributes.find(({ key, value }) => mine.get(key) !== value)
-  return other === undefined
-    ? undefined
-    : `${other.key}: ${other.value}, not ${mine.get(other.key) ?? 'known'}`
-}

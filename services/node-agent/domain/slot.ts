@@ -5,7 +5,7 @@ import type {
   SandboxExit,
   Snapshot,
 } from '@torpor/contracts'
-import type { Booking } from './booking.ts'
+import type { Booking } from '@torpor/state-machines'
 import type { Span } from './phases.ts'
 
 /** Whose: names for subjects and texts, the uid for everything else. */

@@ -1,10 +1,10 @@
 import { refuse } from '@torpor/contracts'
 import type { Refusal } from '@torpor/contracts'
+import { bookingOf, classOf, differingAttribute, shortOf } from '@torpor/state-machines'
 import type { Agent } from '../context.ts'
 import { nameOf } from '../context.ts'
-import { NOTHING_BOOKED, addBooking, bookingOf, lacking } from '../domain/booking.ts'
+import { NOTHING_BOOKED, addBooking, capacityOf } from '../domain/booking.ts'
 import type { Booked } from '../domain/booking.ts'
-import { incompatibility } from '../domain/sandbox-spec.ts'
 import type { ActorNames, Slot, StartRequest } from '../domain/slot.ts'
 import { newSlot } from '../domain/slot.ts'
 import { makePlace } from './place.ts'
@@ -24,16 +24,16 @@ export function admissionProblem(
 ): Refusal | undefined {
   const id = nameOf(actor)
   if (agent.fenced) return refuse('NODE_UNAVAILABLE', agent.name, 'its lease is lost')
-  const wantedClass = request.spec.sandboxClasses[0]?.name
+  const wantedClass = classOf(request.spec)
   const here = agent.ports.runtime.version
   if (wantedClass !== here.sandboxClass)
     return refuse('CLASS_UNKNOWN', id, `${wantedClass}; this node runs ${here.sandboxClass}`)
-  const difference = request.snapshot && incompatibility(request.snapshot.sandboxRuntime, here)
-  if (difference !== undefined) return refuse('RUNTIME_INCOMPATIBLE', id, difference)
+  const attribute = request.snapshot && differingAttribute(request.snapshot.sandboxRuntime, here)
+  if (attribute !== undefined) return refuse('RUNTIME_INCOMPATIBLE', id, attribute)
   const worker = agent.workers.find(request.worker)
   if (worker === undefined) return refuse('NO_CAPACITY', id, `no worker ${request.worker} here`)
-  const lack = lacking(worker, bookedOf(agent, request.worker), bookingOf(request.spec))
-  return lack === undefined ? undefined : refuse('NO_CAPACITY', id, `${request.worker} ${lack}`)
+  const short = shortOf(capacityOf(worker, bookedOf(agent, request.worker)), bookingOf(request.spec))
+  return short === undefined ? undefined : refuse('NO_CAPACITY', id, `${short} of ${request.worker}`)
 }
 
 /** Books the worker and begins to make the place, behind whatever of this actor still runs. */

@@ -1,11 +1,11 @@
-import { refuse } from '@torpor/contracts'
+import { LIMITS, refuse, sleep } from '@torpor/contracts'
 import type { CheckpointResult, ErrorCode, NodeCommandData } from '@torpor/contracts'
 import type { Agent } from '../context.ts'
 import { nameOf } from '../context.ts'
 import type { Slot } from '../domain/slot.ts'
 import { watchExit, endServing } from '../supervision/exit-watch.ts'
 import { clear } from './admission.ts'
-import { emptyCheckpointFolder } from './checkpoint-files.ts'
+import { emptyCheckpointFolder, hasBegunCheckpoint } from './checkpoint-files.ts'
 import { keepCheckpoint } from './keep-checkpoint.ts'
 
 type Request = Pick<NodeCommandData<'Checkpoint'>, 'generation' | 'drain' | 'drainMs'>
@@ -27,6 +27,8 @@ export async function checkpointActor(agent: Agent, slot: Slot, request: Request
     aborted(slot.cancel.signal),
   ])
   if (slot.cancel.signal.aborted) return
+  if (await hasBegunCheckpoint(agent, slot))
+    await Promise.race([slot.exited.promise, sleep(clock, LIMITS.checkpointSettleMs)])
   if (slot.exit !== undefined) return endServing(agent, slot, slot.exit)
   if (drained !== undefined && 'kind' in drained && drained.kind === 'refused')
     return abandon(agent, slot, request.generation, 'SUSPEND_REFUSED', `${drained.open} open`)

@@ -1,4 +1,4 @@
-import { mkdir, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { snapshotUri } from '@torpor/contracts'
 import type { Snapshot } from '@torpor/contracts'
@@ -24,16 +24,31 @@ export async function emptyCheckpointFolder(
   return folder
 }
 
-/** True when the image of the slot's checkpoint is whole although no agent has sealed it. */
+/**
+ * True when the image of the checkpoint that an earlier agent began is whole. The process that wrote it may have left its
+ * mark; else the runtime is asked to finish what it had begun, which it can when only the image was still to be described.
+ */
 export async function finishedCheckpoint(agent: Agent, slot: Slot): Promise<boolean> {
+  const { actorUid } = slot.actor
   if (slot.generation === undefined) return false
-  if (agent.copies.find(slot.actor.actorUid, slot.generation) !== undefined) return true
-  const folder = checkpointFolder(agent, slot.actor.actorUid, slot.generation)
-  return stat(join(folder, CHECKPOINT_COMPLETE_FILE)).then(
+  if (agent.copies.find(actorUid, slot.generation) !== undefined) return true
+  const folder = checkpointFolder(agent, actorUid, slot.generation)
+  if (await isThere(join(folder, CHECKPOINT_COMPLETE_FILE))) return true
+  if (!(await isThere(folder))) return false
+  const result = await agent.ports.runtime.checkpoint(actorUid, folder).catch(() => undefined)
+  return result?.kind === 'saved'
+}
+
+/** True when a checkpoint that an earlier agent began has written something. */
+export const hasBegunCheckpoint = async (agent: Agent, slot: Slot): Promise<boolean> =>
+  slot.generation !== undefined &&
+  (await readdir(checkpointFolder(agent, slot.actor.actorUid, slot.generation)).catch(() => [])).length > 0
+
+const isThere = (path: string): Promise<boolean> =>
+  stat(path).then(
     () => true,
     () => false,
   )
-}
 
 /** Digests, manifest, place: after this the generation counts. */
 export async function sealCheckpoint(agent: Agent, slot: Slot, generation: number): Promise<NodeCopy> {

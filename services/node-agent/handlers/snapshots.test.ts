@@ -171,13 +171,14 @@ test('a golden generation that was taken on this node needs no store, and outliv
   expect(await throughGate(world, clone, 1)).toMatchObject({ text: counts(2) })
 })
 
-test('a collected generation is gone from the store, and again is no error', async () => {
+test('a collected generation is gone from node and store, and again is no error', async () => {
   await world.command('Upload', uploadOf())
   await report(world, actor, 'Uploaded')
   const collect = { ...namesOf(actor), generation: 2, uri: snapshot.uri }
   await world.command('CollectSnapshot', collect)
   await report(world, actor, 'SnapshotCollected')
   expect(await Array.fromAsync(world.store.list(snapshot.uri))).toEqual([])
+  await expect(readdir(folder)).rejects.toThrow('ENOENT')
   await world.command('CollectSnapshot', collect)
   await report(world, actor, 'SnapshotCollected', 2)
 })
