@@ -3,6 +3,8 @@ export const LIMITS = {
   frameBytesMax: 512 * 1024,
   eventBytesMax: 256 * 1024,
   frameEventsMax: 4_096,
+  /** Fewer waiting commands than this are not spread over several frames. */
+  frameCommandsMin: 64,
   appendsInFlightMax: 4,
   appendTimeoutMs: 5_000,
   mailboxCommandsMax: 65_536,
@@ -76,7 +78,7 @@ export const LIMITS = {
   gateConnectTimeoutMs: 2_000,
   /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
   gateIdleConnectionMs: 1_500,
-  gateIdleConnectionsPerActorMax: 16,
+  gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
@@ -108,8 +110,9 @@ export const LIMITS = {
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
-  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
+  projectorBatchEventsMax: 5_000,
+  projectorStatesKeptMax: 50_000,
   exitNoticeMs: 2_000,
   idleWatchMs: 1_000,
   guardReconnectMs: 500,
@@ -139,6 +142,14 @@ export const LIMITS = {
   leaseRequestTimeoutMs: 2_000,
   /** A lease or member that nobody renews for this long leaves the bucket. */
   leaseForgottenMs: 24 * 3_600_000,
+  storeKeyBytesMax: 1_024,
+  storeConnectTimeoutMs: 5_000,
+  storeSilenceMsMax: 60_000,
+  storeAttemptsMax: 3,
+  storePartBytes: 16 * 1024 * 1024,
+  storePartsInFlightMax: 4,
+  /** What an interrupted put left behind is removed once it is this old. */
+  storeLeftoverMs: 24 * 3_600_000,
   /** A part that is told to stop has this long before it is ended. */
   stopMs: 15_000,
 } as const

@@ -35,8 +35,6 @@ export interface ReadModel {
   apply(shard: number, after: number, sequence: number, changes: readonly ReadModelChange[]): Promise<boolean>
   /** The states of these entities of one kind, by key; an entity without a row is left out. */
   read(kind: EntityKind, keys: readonly string[]): Promise<ReadonlyMap<string, EntityState>>
-  /** All entities of a shard, hidden ones too. */
-  load(shard: number): AsyncIterable<ReadModelChange>
   /** Items in order of atespace, then name; `nextPageToken` is empty at the end. Throws COMMAND_MALFORMED for a bad token. */
   list(kind: EntityKind, request: ListRequest): Promise<ListReply<EntityState>>
   /** Drops every row and position, so that a replay builds them anew. */

@@ -5,7 +5,8 @@ import path from 'node:path'
 import { readMirror } from './setup/apt.mjs'
 import { lastWords, runCommand } from './setup/run-command.mjs'
 
-const PACKAGES = ['ca-certificates', 'git', 'nodejs', 'npm']
+/** What a new machine has beside the system: debootstrap cannot resolve npm's dependencies, apt can. */
+const PACKAGES = ['git', 'nodejs', 'npm']
 const CA_BUNDLE = '/etc/ssl/certs/ca-certificates.crt'
 
 /** Settings by which a machine reaches its package registries; never tokens. */
@@ -16,17 +17,26 @@ const NPM_SETTINGS = /^(registry|cafile|proxy|https-proxy|noproxy|strict-ssl)\s*
 /** @param {string} folder must not exist @param {string} suite such as `bookworm` */
 export async function makeFreshRoot(folder, suite) {
   mkdirSync(path.dirname(folder), { recursive: true })
-  const args = ['--variant=minbase', `--include=${PACKAGES.join(',')}`, suite, folder, await readMirror()]
+  const args = ['--variant=minbase', '--include=ca-certificates', suite, folder, await readMirror()]
   const ended = await runCommand('debootstrap', args)
   if (ended.code !== 0) throw new Error(`debootstrap: ${lastWords(ended)}`)
   const copies = [CA_BUNDLE, '/etc/resolv.conf', '/etc/hosts', '/etc/pip.conf']
   for (const file of [...copies, ...aptSettings()]) copyInto(folder, file)
+  await installInRoot(folder)
   const npmSettings = path.join(homedir(), '.npmrc')
   if (existsSync(npmSettings)) {
     const lines = readFileSync(npmSettings, 'utf8')
       .split('\n')
       .filter((line) => NPM_SETTINGS.test(line))
     writeFileSync(path.join(folder, 'etc/npmrc'), `${lines.join('\n')}\n`)
+  }
+}
+
+async function installInRoot(folder) {
+  const env = { ...freshEnvironment(), DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...PACKAGES]]) {
+    const ended = await runCommand('chroot', [folder, 'apt-get', ...args], { env })
+    if (ended.code !== 0) throw new Error(`apt-get ${args[0]}: ${lastWords(ended)}`)
   }
 }
 

@@ -142,6 +142,31 @@ describe('an append that lands late', () => {
     expect(auditLog(log.frames(0)).voidEvents).toEqual([])
   })
 
+  test('just before the barrier makes the barrier try again, and counts', async () => {
+    const world = simulatedWorld()
+    const { clock, command, log } = world
+    const { host } = await world.start('one')
+    await clock.run(host.submit(command('Create', A)))
+    const delayed: Uint8Array[] = []
+    log.plant(({ bytes, expectedLastSequence }) => {
+      const [late] = delayed
+      if (late === undefined) {
+        delayed.push(bytes)
+        return 'lost'
+      }
+      if (delayed.length === 1) {
+        log.store(0).append(late, expectedLastSequence)
+        delayed.push(bytes)
+      }
+      return 'none'
+    })
+    const count = command('Count', A, { by: 7 })
+    expect(await clock.run(host.submit(count))).toMatchObject({ version: 2, result: { count: 7 } })
+    expect(delayed).toHaveLength(2)
+    expectExactlyOnce(world, host.peek, [count.id])
+    expect(auditLog(log.frames(0)).headers.map(({ epoch }) => epoch)).toEqual([1, 1, 1, 2])
+  })
+
   test('behind one that was lost is not applied a second time', async () => {
     const world = simulatedWorld()
     const { clock, command } = world

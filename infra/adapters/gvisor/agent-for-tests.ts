@@ -9,7 +9,7 @@ import type { SandboxSpec } from '@torpor/contracts'
 import { openGvisorRuntime, type GvisorOptions } from './index.ts'
 
 type Work = {
-  readonly options: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag' | 'network'>
+  readonly options: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'>
   readonly spec: SandboxSpec
 }
 

@@ -45,7 +45,7 @@ function giveBackLater(context: Context, sandboxId: string, sandbox: Sandbox): v
       context.options.onNote(`${sandbox.record.id} is not given back: ${String(cause)}`),
     )
     .finally(() => context.cleaning.delete(task))
-  context.cleaning.add(task)
+  context.cleaning.set(task, sandboxId)
 }
 
 async function failed(context: Context, sandbox: Sandbox, message: string): Promise<CheckpointResult> {

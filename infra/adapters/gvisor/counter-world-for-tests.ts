@@ -10,7 +10,8 @@ import type { GvisorForTests } from './runsc-for-tests.ts'
 
 export type CounterWorld = {
   readonly tag: string
-  readonly network: string
+  /** The driver chose it; known once the world has begun. */
+  network: string
   readonly runDir: string
   /** Control group that books the sandboxes. */
   readonly worker: string
@@ -21,7 +22,7 @@ export type CounterWorld = {
   end(): Promise<void>
   terminateAll(): Promise<void>
   cgroups(): Cgroups
-  options(): Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag' | 'network'>
+  options(): Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'>
   open(): Promise<SandboxRuntime>
   spec(sandboxId: string, more?: Partial<SandboxSpec>): SandboxSpec
   /** A place for a generation. */
@@ -29,8 +30,8 @@ export type CounterWorld = {
   /** Starts a counter, and says its address. */
   started(sandboxId: string, more?: Partial<SandboxSpec>): Promise<string>
   restored(sandboxId: string, from: string): Promise<string>
-  /** Ids of the processes of a sandbox. */
-  membersOf(sandboxId: string): Promise<readonly number[]>
+  /** Kills the processes of a sandbox, as the kernel or an operator might. */
+  kill(sandboxId: string): Promise<void>
   /** What the machine shows of this driver. */
   traces(): Promise<Readonly<Record<string, readonly string[]>>>
 }
@@ -45,11 +46,10 @@ const notBegun: SandboxRuntime = new Proxy({} as SandboxRuntime, {
 /** @param letter one for each test file */
 export function counterWorld(found: GvisorForTests, letter: 'r' | 'e' | 'n'): CounterWorld {
   const tag = `${letter}${process.pid % 10_000}`
-  const network = `10.${{ r: 200, e: 210, n: 220 }[letter] + (process.pid % 10)}`
   let snapshots = 0
   const world: CounterWorld = {
     tag,
-    network,
+    network: '',
     runDir: `/run/tp-${tag}`,
     worker: `/tp${tag}/worker`,
     stateDir: '',
@@ -61,13 +61,13 @@ export function counterWorld(found: GvisorForTests, letter: 'r' | 'e' | 'n'): Co
       stateDir: world.stateDir,
       runDir: world.runDir,
       nodeTag: tag,
-      network,
     }),
     open: () => openGvisorRuntime(world.options()),
     begin: async () => {
       world.stateDir = await mkdtemp('/tmp/tp-gvisor-')
       world.image = (await buildCounterImage(join(world.stateDir, 'layout'))).reference
       world.runtime = await world.open()
+      world.network = await readFile(join(world.stateDir, 'network'), 'utf8')
       await world.runtime.pullImage(world.image)
     },
     terminateAll: async () => {
@@ -102,17 +102,17 @@ export function counterWorld(found: GvisorForTests, letter: 'r' | 'e' | 'n'): Co
       await world.runtime.restore(sandboxId, from)
       return ipAddress
     },
-    membersOf: (sandboxId) => membersOf(world, sandboxId),
+    kill: async (sandboxId) => world.cgroups().signalKill(await cgroupOf(world, sandboxId)),
     traces: () => traces(world),
   }
   return world
 }
 
-async function membersOf({ stateDir, cgroups }: CounterWorld, sandboxId: string): Promise<readonly number[]> {
+async function cgroupOf({ stateDir }: CounterWorld, sandboxId: string): Promise<string> {
   for (const name of await readdir(join(stateDir, 'slots'))) {
     const record = JSON.parse(await readFile(join(stateDir, 'slots', name, 'slot.json'), 'utf8')) as unknown
     const { cgroup, sandboxId: owner } = record as { cgroup: string; sandboxId?: string }
-    if (owner === sandboxId) return cgroups().members(cgroup)
+    if (owner === sandboxId) return cgroup
   }
   throw new Error(`no slot of ${sandboxId}`)
 }
@@ -127,7 +127,7 @@ async function traces(world: CounterWorld): Promise<Readonly<Record<string, read
     return mine(result?.stdout ?? '')
   }
   return {
-    processes: (await output('ps', '-eo', 'stat,args')).filter((line) => !line.startsWith('Z')),
+    processes: mine((await commandLines()).join('\n')),
     namespaces: await output('ip', 'netns', 'list'),
     routes: await output('ip', '-o', 'route', 'show'),
     links: await output('ip', '-o', 'link'),
@@ -136,4 +136,11 @@ async function traces(world: CounterWorld): Promise<Readonly<Record<string, read
     groups: (await cgroups().children('/')).filter((name) => name === `tp${tag}`),
     folders: [...(await readdir(join(stateDir, 'slots'))), ...(await readdir(join(stateDir, 'overlays')))],
   }
+}
+
+/** Of every process; those that are dead and not reaped yet have none. */
+async function commandLines(): Promise<readonly string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const lines = pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => ''))
+  return (await Promise.all(lines)).map((line) => line.replaceAll('\0', ' '))
 }

@@ -31,7 +31,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
   test('a sandbox that is killed is noticed within two seconds', async () => {
     await answer(await world.started('victim'))
     const exit = world.runtime.exit('victim', AbortSignal.timeout(2_000))
-    for (const pid of await world.membersOf('victim')) process.kill(pid, 'SIGKILL')
+    await world.kill('victim')
     expect(await exit).toMatchObject({ reason: 'killed' })
   })
 
@@ -48,7 +48,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
   test('a checkpoint of a sandbox that was just killed says that it is dead', async () => {
     await answer(await world.started('gone'))
     const exit = world.runtime.exit('gone', AbortSignal.timeout(2_000))
-    for (const pid of await world.membersOf('gone')) process.kill(pid, 'SIGKILL')
+    await world.kill('gone')
     expect(await world.runtime.checkpoint('gone', world.folder())).toMatchObject({ kind: 'failedDead' })
     expect(await exit).toMatchObject({ reason: 'killed' })
   })
@@ -93,6 +93,8 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
 
   test('after the end nothing is left: no process, namespace, interface, mount, control group or folder', async () => {
     await answer(await world.started('last'))
+    const unseen = Object.entries(await world.traces()).filter(([, lines]) => lines.length === 0)
+    expect(unseen.map(([name]) => name)).toEqual(found.hasPacketFilter ? [] : ['rules'])
     await world.runtime.terminate('last')
     await world.runtime.close()
     await world.cgroups().remove(world.worker)

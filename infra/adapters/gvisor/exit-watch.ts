@@ -5,6 +5,9 @@ import { exitCodeOf, waitForProcessEnd, type ProcessEnd } from './control-socket
 import { GVISOR_LIMITS } from './options.ts'
 import type { SlotRecord } from './slot.ts'
 
+/** 128 + SIGKILL. */
+const KILLED_EXIT_CODE = 137
+
 /** How the sandbox of a slot ends, as soon as it does; never settles once `signal` aborts. */
 export async function watchExit(
   root: string,
@@ -40,5 +43,7 @@ export function exitOf(exitCode: number | undefined, memoryKills: number): Sandb
     return { reason: 'memory', ...code, message: 'killed for want of memory: its limit is reached' }
   }
   if (exitCode === undefined) return { reason: 'killed', message: 'its sandbox was killed' }
+  // whoever kills a whole sandbox may hit its process first, and the sandbox still tells of that
+  if (exitCode === KILLED_EXIT_CODE) return { reason: 'killed', exitCode, message: 'its process was killed' }
   return { reason: 'exited', exitCode, message: `its process ended with exit code ${exitCode}` }
 }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
-import { claimNetwork, releaseNetwork, removeNetworkRules, setNetworkRules } from './network-rules.ts'
+import { claimNetwork, releaseNetwork } from './network-claim.ts'
+import { removeNetworkRules, setNetworkRules } from './network-rules.ts'
 import { networkPool } from './network-pool.ts'
-import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
+import { GVISOR_LIMITS, gvisorOptions, type GivenOptions, type GvisorOptions } from './options.ts'
 import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
 import { runCommand } from './run-command.ts'
 import { openRunsc } from './runsc.ts'
@@ -16,7 +17,7 @@ import { nodeCgroup, slotMaker } from './slot-maker.ts'
 
 export { checkProcessRoot } from './process-root.ts'
 export { openCgroups, type CgroupLimits, type Cgroups } from './cgroups.ts'
-export { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
+export { GVISOR_LIMITS, type GivenOptions, type GvisorOptions } from './options.ts'
 export { nodeCgroup } from './slot-maker.ts'
 
 /**
@@ -25,13 +26,12 @@ export { nodeCgroup } from './slot-maker.ts'
  * @throws SETUP_INCOMPLETE when the process or the machine cannot run gVisor; CONFIG_INVALID for options out of bounds
  * @example const runtime = await openGvisorRuntime({ runscPath, stateDir, runDir: '/run/torpor/n1', nodeTag: 'n1' })
  */
-export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[0]): Promise<SandboxRuntime> {
-  const options = gvisorOptions(given)
-  checkOptions(options)
+export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRuntime> {
+  checkOptions(given)
   checkProcessRoot()
+  const options = gvisorOptions(given, await claimNetwork(given, given.network))
   const runsc = await openRunsc(options)
   void noteMissingReaper(options)
-  await claimNetwork(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
   await setNetworkRules(options)
@@ -46,7 +46,13 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
-  const context = { ...shared, images, slots, sandboxes: new Map(), cleaning: new Set<Promise<void>>() }
+  const context = {
+    ...shared,
+    images,
+    slots,
+    sandboxes: new Map(),
+    cleaning: new Map<Promise<void>, string>(),
+  }
   const runtime = await gvisorRuntime(context)
   return {
     ...runtime,
@@ -55,18 +61,19 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
       if ((await runtime.list()).length > 0) return
       await cgroups.remove(nodeCgroup(options))
       await removeNetworkRules(options)
-      await releaseNetwork(options)
+      await releaseNetwork(options, options.network)
       await removeRunDir(options.runDir)
     },
   }
 }
 
-function checkOptions({ nodeTag, runDir, network }: GvisorOptions): void {
+function checkOptions({ nodeTag, runDir, network }: GivenOptions): void {
   const tags = new RegExp(`^[a-z0-9]{1,${GVISOR_LIMITS.tagLengthMax}}$`)
   if (!tags.test(nodeTag)) throw fault('CONFIG_INVALID', `nodeTag ${nodeTag}`)
   if (runDir.length > GVISOR_LIMITS.runDirLengthMax)
     throw fault('CONFIG_INVALID', `runDir ${runDir}`, { detail: 'too long' })
-  if (!/^\d{1,3}\.\d{1,3}$/.test(network)) throw fault('CONFIG_INVALID', `network ${network}`)
+  if (network !== undefined && !/^\d{1,3}\.\d{1,3}$/.test(network))
+    throw fault('CONFIG_INVALID', `network ${network}`)
 }
 
 /** runsc keeps the empty network namespace of its file servers as a mount in its folder. */

@@ -12,7 +12,6 @@ import { gvisorForTests } from './runsc-for-tests.ts'
 
 const found = await gvisorForTests()
 const tag = `l${process.pid % 10_000}`
-const network = `10.${140 + (process.pid % 30)}`
 let stateDir: string
 let image: string
 
@@ -29,7 +28,7 @@ describe.skipIf(found.runscPath === undefined)(`gVisor ${found.reason}`, () => {
 async function makeWorld(): Promise<SandboxLawsWorld> {
   const runscPath = found.runscPath ?? ''
   const open = (): Promise<SandboxRuntime> =>
-    openGvisorRuntime({ runscPath, stateDir, runDir: `/run/tp-${tag}`, nodeTag: tag, network })
+    openGvisorRuntime({ runscPath, stateDir, runDir: `/run/tp-${tag}`, nodeTag: tag })
   let runtime = await open()
   return {
     runtime,

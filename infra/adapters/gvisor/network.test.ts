@@ -1,11 +1,10 @@
-import { rm } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { counterWorld } from './counter-world-for-tests.ts'
 import { answer, keptAlive, request } from './counter-requests-for-tests.ts'
-import { openGvisorRuntime } from './index.ts'
+import { claimNetwork, releaseNetwork } from './network-claim.ts'
 import { runCommand } from './run-command.ts'
 import { gvisorForTests } from './runsc-for-tests.ts'
 
@@ -46,18 +45,22 @@ describe.skipIf(found.runscPath === undefined)(`the network of a sandbox ${found
     await expect(request(`${world.network}.250.2`, '/', 500)).rejects.toThrow(/fetch failed/)
   })
 
-  test('a network that is used for something else is refused', async () => {
+  test('a network that is used for something else is refused, and one that is free is found', async () => {
     const taken = `10.${120 + (process.pid % 20)}`
-    await runCommand('ip', ['route', 'add', `${taken}.3.0/24`, 'dev', 'lo'], { timeoutMs: 5_000 })
-    const options = {
-      runscPath: found.runscPath ?? '',
-      stateDir: join(world.stateDir, 'other'),
-      nodeTag: `o${world.tag}`.slice(0, 6),
-    }
-    const opened = openGvisorRuntime({ ...options, runDir: `${world.runDir}-o`, network: taken })
-    await expect(opened).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
-    await runCommand('ip', ['route', 'del', `${taken}.3.0/24`], { timeoutMs: 5_000 })
-    await rm(`${world.runDir}-o`, { recursive: true, force: true })
+    const ip = (...args: readonly string[]) => runCommand('ip', args, { timeoutMs: 5_000 })
+    await ip('route', 'add', `${taken}.3.0/24`, 'dev', 'lo')
+    const other = { nodeTag: `o${world.tag}`.slice(0, 6), stateDir: join(world.stateDir, 'other') }
+    await expect(claimNetwork(other, taken)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    await expect(claimNetwork(other, world.network)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+    const found = await claimNetwork(other, undefined)
+    const third = { nodeTag: `p${world.tag}`.slice(0, 6), stateDir: join(world.stateDir, 'third') }
+    const another = await claimNetwork(third, undefined)
+    expect(await claimNetwork(other, undefined)).toBe(found)
+    await releaseNetwork(other, found)
+    await releaseNetwork(third, another)
+    await ip('route', 'del', `${taken}.3.0/24`)
+    expect(found).not.toBe(another)
+    expect((await ip('route', 'show')).stdout).not.toContain(`unreachable ${another}.`)
   })
 
   test.skipIf(!found.hasPacketFilter)('an actor begins no connection to its node', async () => {

@@ -8,10 +8,7 @@ export type GvisorOptions = {
   readonly runDir: string
   /** 1–6 characters of a–z, 0–9 that tell this node's interfaces, namespaces and cgroups from those of another. */
   readonly nodeTag: string
-  /**
-   * The /16 from which each slot gets a /30, as its first two numbers; one of its own for each agent of a machine. The
-   * default is of a range that is set aside for tests of networks and routed nowhere.
-   */
+  /** The /16 from which each slot gets a /30, as its first two numbers; see `network-claim.ts`. */
   readonly network: string
   /** Networks kept ready. */
   readonly networksAheadMax: number
@@ -22,17 +19,19 @@ export type GvisorOptions = {
   readonly onNote: (note: string) => void
 }
 
-/** Options with their defaults. @example gvisorOptions({ runscPath, stateDir, runDir: '/run/torpor', nodeTag: 'n1' }) */
-export function gvisorOptions(
-  given: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> & Partial<GvisorOptions>,
-): GvisorOptions {
+/** What an agent gives: paths and its tag, and what it wants otherwise than usual. */
+export type GivenOptions = Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> &
+  Partial<GvisorOptions>
+
+/** Options with their defaults. */
+export function gvisorOptions(given: GivenOptions, network: string): GvisorOptions {
   return {
-    network: '198.18',
     networksAheadMax: 4,
     sandboxesAheadMax: 4,
     platform: 'systrap',
     onNote: () => undefined,
     ...given,
+    network,
   }
 }
 

@@ -83,6 +83,19 @@ describe.skipIf(found.runscPath === undefined)(`the gVisor driver ${found.reason
     expect(await world.runtime.checkpoint('unlucky', world.folder())).toMatchObject({ kind: 'failedDead' })
   })
 
+  test('what is asked of a sandbox that is not there is refused, not thrown', async () => {
+    const asked = [
+      world.runtime.start('nobody'),
+      world.runtime.exit('nobody', AbortSignal.timeout(1_000)),
+      world.runtime.pause('nobody'),
+      world.runtime.logs('nobody', 1),
+      world.runtime.checkpoint('nobody', world.folder()),
+    ]
+    for (const result of await Promise.allSettled(asked)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: { code: 'INTERNAL' } })
+    }
+  })
+
   test('every verb may be said twice', async () => {
     const once = await world.runtime.prepare(world.spec('twice'))
     expect(await world.runtime.prepare(world.spec('twice'))).toEqual(once)

@@ -36,9 +36,9 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
       inTurn(sandboxId, () => restore(context, sandboxId, known(sandboxId), folder)),
     checkpoint: (sandboxId, folder) =>
       inTurn(sandboxId, () => checkpoint(context, sandboxId, known(sandboxId), folder)),
-    exit: (sandboxId, signal) => Promise.race([known(sandboxId).exit.promise, aborted(signal)]),
-    pause: (sandboxId) => cgroups.freeze(known(sandboxId).record.cgroup),
-    unpause: (sandboxId) => cgroups.thaw(known(sandboxId).record.cgroup),
+    exit: async (sandboxId, signal) => Promise.race([known(sandboxId).exit.promise, aborted(signal)]),
+    pause: async (sandboxId) => cgroups.freeze(known(sandboxId).record.cgroup),
+    unpause: async (sandboxId) => cgroups.thaw(known(sandboxId).record.cgroup),
     exec: async (sandboxId, command) => {
       const { code, stdout, stderr } = await runsc.exec(known(sandboxId).record.id, command)
       return { exitCode: code, output: stdout + stderr }
@@ -48,11 +48,13 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
       await folders.boundLog(record.id)
       return cgroups.usage(record.cgroup)
     },
-    logs: (sandboxId, linesMax) => folders.logTail(known(sandboxId).record.id, linesMax),
+    logs: async (sandboxId, linesMax) => folders.logTail(known(sandboxId).record.id, linesMax),
     terminate: (sandboxId) =>
       inTurn(sandboxId, async () => {
         const sandbox = sandboxes.get(sandboxId)
         if (sandbox !== undefined) await forget(context, sandboxId, sandbox)
+        const left = [...cleaning].filter(([, owner]) => owner === sandboxId)
+        await Promise.all(left.map(([task]) => task))
       }),
     list: () =>
       Promise.all(
@@ -64,7 +66,7 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
         })),
       ),
     close: async () => {
-      await Promise.all(cleaning)
+      await Promise.all(cleaning.keys())
       await slots.close()
       for (const { watch: watching, burst } of sandboxes.values()) {
         watching.abort()

@@ -23,8 +23,8 @@ export type Context = SlotParts & {
   readonly images: Images
   readonly slots: SlotMaker
   readonly sandboxes: Map<string, Sandbox>
-  /** Slots that are given back after the answer. */
-  readonly cleaning: Set<Promise<void>>
+  /** Slots that are given back after the answer, and whose they were. */
+  readonly cleaning: Map<Promise<void>, string>
 }
 
 export function newSandbox(

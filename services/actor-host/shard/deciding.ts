@@ -185,8 +185,9 @@ export const foldedOn = (state: unknown, version: number): unknown => (version =
 function findTooLarge(
   command: HostCommand,
   events: readonly StagedEvent[],
-  { eventBytesMax, frameBytesMax }: HostLimits,
+  { eventBytesMax, frameBytesMax, frameEventsMax }: HostLimits,
 ): Refusal | undefined {
+  if (events.length > frameEventsMax) return refuse('EVENT_TOO_LARGE', command.id, `${events.length} events`)
   let total = FRAME_HEADER_BYTES_MAX
   for (const { bytes, event } of events) {
     total += bytes + 1

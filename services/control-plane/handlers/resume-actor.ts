@@ -69,7 +69,7 @@ async function awaitEnd(command: HostCommand, context: Context): Promise<End> {
 
 function endOfFailedResume(actor: Actor, name: string, data: unknown): End {
   if (actor.state === 'ACTOR_STATE_CRASHED') {
-    return { kind: 'refused', refusal: refuse('ACTOR_CRASHED', name, actor.crash?.message) }
+    return { kind: 'refused', refusal: refuse('ACTOR_CRASHED', name, crashText(actor)) }
   }
   const { code, message } = (data ?? {}) as { code?: string; message?: string }
   if (actor.state === 'ACTOR_STATE_SUSPENDED' && code !== undefined) {
@@ -77,6 +77,9 @@ function endOfFailedResume(actor: Actor, name: string, data: unknown): End {
   }
   return { kind: 'refused', refusal: refuse('ACTOR_STATE_CONFLICT', name, actor.state) }
 }
+
+/** `PROBE_FAILED: no answer within its time`. */
+const crashText = ({ crash }: Actor): string => (crash === undefined ? '' : `${crash.code}: ${crash.message}`)
 
 function flightsOf(context: Context): Map<string, Promise<Outcome>> {
   const found = flights.get(context) ?? new Map<string, Promise<Outcome>>()
