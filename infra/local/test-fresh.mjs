@@ -93,5 +93,10 @@ function end(line, code) {
   return code
 }
 
-const skip = (reason) => end(`set-up: ok · story: skipped (${reason})`, 0)
-const fail = (reason) => end(`set-up: FAILED (${reason})`, 1)
+function skip(reason) {
+  return end(`set-up: ok · story: skipped (${reason})`, 0)
+}
+
+function fail(reason) {
+  return end(`set-up: FAILED (${reason})`, 1)
+}
