@@ -3,6 +3,8 @@ export const LIMITS = {
   frameBytesMax: 512 * 1024,
   eventBytesMax: 256 * 1024,
   frameEventsMax: 4_096,
+  /** Fewer waiting commands than this are not spread over several frames. */
+  frameCommandsMin: 64,
   appendsInFlightMax: 4,
   appendTimeoutMs: 5_000,
   mailboxCommandsMax: 65_536,

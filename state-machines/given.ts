@@ -51,11 +51,9 @@ export function scene<State>(
       const decision = decider.decide(command, state, context)
       const events = decision.kind === 'accepted' ? decision.events : []
       const after = events.reduce<State | Gone | undefined>((before, event, index) => {
-        return decider.evolve(before, event, ref, {
-          version: version + index + 1,
-          epoch: EPOCH,
-          timeMs: nowMs,
-        })
+        const position = { version: version + index + 1, epoch: EPOCH, timeMs: nowMs }
+        // Frozen: a fold that changed the state it was given would throw.
+        return Object.freeze(decider.evolve(Object.freeze(before), event, ref, position))
       }, state)
       return {
         ...scene(decider, ref, { state: after, version: version + events.length, nowMs }),

@@ -188,6 +188,19 @@ describe('a frame', () => {
     expect(frames.map(({ lines }) => lines.length)).toEqual([10, 10, 10, 10, 160])
   })
 
+  test('holds its share of what waits when several may go', async () => {
+    const { clock, log, start, command } = simulatedWorld()
+    const { host } = await start('one', { frameCommandsMin: 10 })
+    await clock.run(host.submit(command('Create', A)))
+    const before = log.frames(0).length
+    const submitMany = (count: number): Promise<unknown> =>
+      Promise.all(Array.from({ length: count }, () => host.submit(command('Count', A))))
+    await clock.run(submitMany(9))
+    await clock.run(submitMany(80))
+    const frames = log.frames(0).slice(before).map(decodeFrame)
+    expect(frames.map(({ lines }) => lines.length)).toEqual([9, 20, 20, 20, 20])
+  })
+
   test('is never larger than its limits in bytes and events', async () => {
     const { clock, log, start, command } = simulatedWorld()
     const { host } = await start('one', { frameBytesMax: 8_192, eventBytesMax: 4_096, frameEventsMax: 12 })

@@ -115,7 +115,7 @@ export function createActorHost(options: ActorHostOptions): ActorHost {
       },
       ended: (ended, cause) => {
         report(cause)
-        keeper.ended(ended.index)
+        keeper.ended(ended)
       },
     })
     shards.set(index, shard)

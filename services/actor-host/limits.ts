@@ -7,6 +7,7 @@ export type HostLimits = {
       | 'frameBytesMax'
       | 'eventBytesMax'
       | 'frameEventsMax'
+      | 'frameCommandsMin'
       | 'appendsInFlightMax'
       | 'mailboxCommandsMax'
       | 'idempotencyWindowMs'

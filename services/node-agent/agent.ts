@@ -66,6 +66,7 @@ export async function startNodeAgent(ports: NodeAgentPorts, options: NodeAgentOp
       agent.outbox.stop()
       for (const slot of agent.slots.values()) slot.watch?.abort()
       await agent.uploads.stop()
+      await agent.workers.leave()
       await agent.assignments.close()
       await agent.digests.close()
     },

@@ -30,7 +30,8 @@ export type ProcessWorld = {
   command<Result = null>(verb: NodeCommandName, data: unknown): Promise<Reply<Result>>
   /** Publishes a command that nobody may be there to answer. */
   publish(verb: NodeCommandName, data: unknown): void
-  report<Name extends ReportName>(type: Name, nth?: number): Promise<ReportData<Name>>
+  /** The first report of this type about this execution or generation. */
+  report<Name extends ReportName>(type: Name, about: object): Promise<ReportData<Name>>
   readonly reports: readonly ReportEnvelope[]
   close(): Promise<void>
 }
@@ -83,10 +84,11 @@ export async function startProcessWorld(settings: Readonly<Record<string, string
       return JSON.parse(Buffer.from(answer).toString('utf8')) as Reply<never>
     },
     publish: (verb, data) => nats.bus.publish(SUBJECTS.nodeCommand(NODE, verb), bytesOf(verb, data)),
-    async report<Name extends ReportName>(type: Name, nth = 1) {
-      const found = await until(
-        `report ${type} no. ${nth} among ${reports.map((given) => JSON.stringify(given.data)).join(' ')}`,
-        () => reports.filter((given) => given.type === type)[nth - 1],
+    async report<Name extends ReportName>(type: Name, about: object) {
+      const isAbout = (data: unknown): boolean =>
+        Object.entries(about).every(([key, value]) => (data as Record<string, unknown>)[key] === value)
+      const found = await until(`report ${type} about ${JSON.stringify(about)}`, () =>
+        reports.find((given) => given.type === type && isAbout(given.data)),
       )
       return found.data as ReportData<Name>
     },

@@ -15,8 +15,11 @@ const IDS_KEPT_MAX = 10_000
 /** What is handled again after a restart is at most this old; all of it is idempotent. */
 const POSITION_WRITE_MS = 1_000
 
-/** Questions are over when nobody waits for the answer, and an admission is only worth what its asker still wants. */
-const LIVE_ONLY = new Set(['Prepare', 'Abandon', 'Inventory', 'Logs'])
+/**
+ * Questions are over when nobody waits for the answer, an admission is only worth what its asker still wants, and which
+ * workers there shall be is told again whenever the published capacity differs.
+ */
+const LIVE_ONLY = new Set(['Prepare', 'Abandon', 'Inventory', 'Logs', 'SetWorkers'])
 
 export type CommandServer = {
   subscribe(): Subscription

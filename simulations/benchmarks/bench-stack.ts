@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { connectNats } from '@torpor/adapter-nats'
 import type { Actor, CloudEvent } from '@torpor/contracts'
-import { fault, systemClock } from '@torpor/contracts'
+import { fault, sleep, systemClock } from '@torpor/contracts'
 import { createClient } from '@torpor/sdk'
 import type { TorporClient } from '@torpor/sdk'
 import { buildCounterImage } from '../../infra/images/build-counter-image.ts'
@@ -41,7 +41,12 @@ export type BenchStack = {
   end(): Promise<void>
 }
 
+/** Between a suspend and a wake, and the other way round: what the one leaves to do is not timed with the other. */
+const SETTLE_MS = 1_500
+export const settle = (): Promise<void> => sleep(systemClock, SETTLE_MS)
+
 export async function startBenchStack(print: (line: string) => void): Promise<BenchStack> {
+  await mkdir(join(REPOSITORY, '.torpor'), { recursive: true })
   const folder = await mkdtemp(join(REPOSITORY, '.torpor', 'bench-'))
   const stack = await startLocalStack({ dataFolder: folder, sandbox: 'gvisor', onNotice: print })
   const nats = await connectNats({ url: stack.natsUrl, name: 'bench', replicas: 1 })

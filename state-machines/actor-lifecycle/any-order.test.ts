@@ -41,7 +41,7 @@ const steps = fc.array(
     flag: fc.boolean(),
     node: fc.constantFrom('n1', 'n2'),
   }),
-  { maxLength: 80 },
+  { maxLength: 80, size: 'max' },
 )
 const crashPolicies = fc.constantFrom('manual', 'revert', 'restart')
 const REASON = { code: 'PROBE_FAILED', message: 'never answered' }
@@ -148,7 +148,7 @@ const actorIn = (at: Scene<Actor>): Actor | undefined =>
 function holds(law: (life: Life) => void): void {
   fc.assert(
     fc.property(steps, crashPolicies, (taken, crashPolicy) => law(live(taken, crashPolicy))),
-    { numRuns: 500 },
+    { numRuns: 300 },
   )
 }
 

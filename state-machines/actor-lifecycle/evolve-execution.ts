@@ -5,13 +5,13 @@ import { assignedNodeOf, isOwn } from './snapshots.ts'
 import { deadlineTimer, detachTimer, uploadTimer } from './timers.ts'
 
 /**
- * What the events of an execution mean for the actor; `state`, `version` and `updateTimeMs` are set already. A deadline
+ * What the events of an execution mean for the actor; evolve.ts sets `state`, `version` and `updateTimeMs`. A deadline
  * belongs to one -ING state: every fold here that changes the state drops the last one.
  */
 export const EXECUTION_FOLDS = {
   ActorResumeStarted(actor: Actor, data: EventData<'ActorResumeStarted'>, { version }: EventPosition): Actor {
     const { epoch, sequence, node, worker, workerPool, gateAddress, generation, trigger } = data
-    const { wakeWanted: _done, ...rest } = atRest(actor)
+    const { wakeWanted: _done, ...rest } = actor
     return {
       ...rest,
       phase: 'restoring',
@@ -22,8 +22,8 @@ export const EXECUTION_FOLDS = {
   },
 
   ActorResumed(actor: Actor): Actor {
-    const { resume: _over, ...rest } = withoutDeadline(actor)
-    return { ...rest, phase: '' }
+    const { resume: _over, ...rest } = actor
+    return settled(rest)
   },
 
   ActorResumeAbandoned: (actor: Actor): Actor => atRest(actor),
@@ -49,25 +49,22 @@ export const EXECUTION_FOLDS = {
   },
 
   ActorSuspended(actor: Actor, { snapshot, uploadAtMs, detachAtMs }: EventData<'ActorSuspended'>): Actor {
-    const rest = atRest(actor)
-    const snapshots = [...rest.snapshots.filter((row) => row.generation !== snapshot.generation), snapshot]
     const { generation } = snapshot
-    return {
-      ...rest,
-      snapshots,
-      assignedNode: assignedNodeOf(snapshots),
-      timers: [
-        // An older generation that still waits for its upload is superseded: only the newest is worth the bytes.
-        ...rest.timers.filter((timer) => timer.kind !== 'upload'),
-        ...(uploadAtMs === undefined ? [] : [uploadTimer(generation, 0, uploadAtMs)]),
-        detachTimer(generation, detachAtMs),
-      ],
-    }
+    const rest: Mutable<Actor> = atRest(actor)
+    rest.snapshots = [...rest.snapshots.filter((row) => row.generation !== generation), snapshot]
+    rest.assignedNode = assignedNodeOf(rest.snapshots)
+    rest.timers = [
+      // An older generation that still waits for its upload is superseded: only the newest is worth the bytes.
+      ...rest.timers.filter((timer) => timer.kind !== 'upload'),
+      ...(uploadAtMs === undefined ? [] : [uploadTimer(generation, 0, uploadAtMs)]),
+      detachTimer(generation, detachAtMs),
+    ]
+    return rest
   },
 
   ActorSuspendAbandoned(actor: Actor): Actor {
-    const { suspend: _over, ...rest } = withoutDeadline(actor)
-    return { ...rest, phase: '' }
+    const { suspend: _over, ...rest } = actor
+    return settled(rest)
   },
 
   ActorExited(actor: Actor, { code, message }: EventData<'ActorExited'>, { timeMs }: EventPosition): Actor {
@@ -126,10 +123,19 @@ export const EXECUTION_FOLDS = {
   },
 }
 
-/** The actor without all that belongs to one execution, its deadline included. */
+type Mutable<Value> = { -readonly [Key in keyof Value]: Value[Key] }
+
+/** The actor without all that belongs to one execution, its deadline included. A value of its own. */
 function atRest(actor: Actor): Actor {
-  const { worker: _w, suspend: _s, resume: _r, revert: _v, ...rest } = withoutDeadline(actor)
-  return { ...rest, phase: '' }
+  const { worker: _w, suspend: _s, resume: _r, revert: _v, ...rest } = actor
+  return settled(rest)
+}
+
+/** Takes a copy that nobody else holds, and ends its -ING state. */
+function settled(own: Mutable<Actor>): Actor {
+  own.phase = ''
+  own.timers = own.timers.filter(({ kind }) => kind !== 'deadline')
+  return own
 }
 
 const withoutDeadline = (actor: Actor): Actor => ({

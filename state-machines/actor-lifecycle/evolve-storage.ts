@@ -3,7 +3,7 @@ import { keep } from './evolve-execution.ts'
 import { assignedNodeOf } from './snapshots.ts'
 import { DEADLINES_MS, deadlineTimer, isTransient, uploadTimer } from './timers.ts'
 
-/** What the events of snapshots and timers mean for the actor; none of them changes its state. */
+/** What the events of snapshots and timers mean for the actor; none of them changes its state. Each gives a value of its own. */
 export const STORAGE_FOLDS = {
   SnapshotCompleted(actor: Actor, { generation, uri }: EventData<'SnapshotCompleted'>): Actor {
     const done = changeRow(actor, generation, ({ nextAttemptAtMs: _next, lastError: _error, ...row }) => ({

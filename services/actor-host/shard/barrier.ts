@@ -12,7 +12,7 @@ import {
 } from '@torpor/contracts'
 import type { DomainEvent } from '@torpor/contracts'
 import type { HostLimits } from '../limits.ts'
-import { buildEventLine } from './event-line.ts'
+import { buildEventLine, momentOf } from './event-line.ts'
 import { shardSubject } from './replay.ts'
 
 /** What raising a barrier needs of its shard. */
@@ -156,12 +156,7 @@ async function tryBarrier(
 function barrierLines(desk: BarrierDesk, header: FrameHeader): readonly string[] {
   const owned: DomainEvent = { type: 'ShardOwned', data: { owner: desk.owner } }
   const created: DomainEvent = { type: 'ShardCreated', data: { shards: desk.shards, formatVersion: 1 } }
-  const moment = {
-    nowMs: header.timeMs,
-    time: new Date(header.timeMs).toISOString(),
-    epoch: header.epoch,
-    frame: header.frame,
-  }
+  const moment = momentOf(header.timeMs, header.epoch, header.frame)
   const causeId = desk.newId()
   return (header.frame === 1 ? [created, owned] : [owned]).map((event) => {
     const id = desk.newId()

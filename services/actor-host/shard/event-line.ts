@@ -10,6 +10,14 @@ export type Moment = {
   readonly frame: number
 }
 
+let latest = { nowMs: -1, time: '' }
+
+/** The same millisecond gives the same text, made once. */
+export function momentOf(nowMs: number, epoch: number, frame: number): Moment {
+  if (latest.nowMs !== nowMs) latest = { nowMs, time: new Date(nowMs).toISOString() }
+  return { nowMs, time: latest.time, epoch, frame }
+}
+
 /** An event's line, built once: so it stands in the frame, so it is hashed, so it is published. */
 export type EventLine = { readonly line: string; readonly hash: string; readonly bytes: number }
 

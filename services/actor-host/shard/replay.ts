@@ -86,21 +86,17 @@ function assertFollows(
   })
 }
 
+/**
+ * The first event of a command carries its digest, the others follow in the same frame: only the version goes on. A refusal of an
+ * id that is known is the refusal of a second command under the same id.
+ */
 function remember(event: CloudEvent, { header }: Frame, fold: Fold, outcome: Outcome): void {
   if (header.timeMs < fold.rememberFromMs) return
   const { window } = fold.desk
-  const { commanddigest, causationid } = event
-  const known = window.find(causationid)
-  if (commanddigest !== undefined && known === undefined) {
-    window.remember(causationid, {
-      digest: commanddigest,
-      outcome,
-      timeMs: header.timeMs,
-      frame: header.frame,
-    })
-  } else if (commanddigest === undefined && known?.frame === header.frame) {
-    window.amend(causationid, outcome)
-  }
+  const { commanddigest: digest, causationid } = event
+  if (digest === undefined) return window.amend(causationid, outcome)
+  if (!outcome.ok && window.find(causationid) !== undefined) return
+  window.remember(causationid, { digest, outcome, timeMs: header.timeMs, frame: header.frame })
 }
 
 function report(

@@ -1,5 +1,5 @@
-import type { Clock, Decider, EntityKind, Timer } from '@torpor/contracts'
-import { isGone } from '@torpor/contracts'
+import type { Clock, Decider, EntityKind, HostCommand, Timer } from '@torpor/contracts'
+import { isGone, sha256Hex } from '@torpor/contracts'
 import type { HostLimits } from '../limits.ts'
 import type { Entity } from './entity.ts'
 import type { ShardState } from './shard-state.ts'
@@ -111,3 +111,19 @@ function timersIn(
   if (entity?.state === undefined || isGone(entity.state)) return []
   return desk.deciders.get(entity.ref.kind)?.timers(entity.state) ?? []
 }
+
+/** The command by which a timer fires. */
+export const fireTimerCommand = (
+  entity: Entity,
+  timerId: string,
+  owner: string,
+  id: string,
+): HostCommand => ({
+  id,
+  type: 'FireTimer',
+  target: entity.ref,
+  data: { id: timerId },
+  digest: sha256Hex(`FireTimer ${entity.key} ${timerId}`),
+  principal: { principal: owner, proof: 'system' },
+  correlationId: id,
+})

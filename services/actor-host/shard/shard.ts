@@ -1,16 +1,6 @@
-import type {
-  AppendResult,
-  ChainPosition,
-  Clock,
-  Decider,
-  EntityKind,
-  EntityRef,
-  EventLog,
-  HostCommand,
-  Outcome,
-} from '@torpor/contracts'
-import { CHAIN_START, SUBJECTS, entityKey, fault, sha256Hex } from '@torpor/contracts'
-import type { HostLimits } from '../limits.ts'
+import type { ChainPosition, EntityRef, HostCommand, Outcome } from '@torpor/contracts'
+import { SUBJECTS, entityKey, fault } from '@torpor/contracts'
+import { AppendPipeline } from './append-pipeline.ts'
 import type { Barrier } from './barrier.ts'
 import { raiseBarrier } from './barrier.ts'
 import type { Desk, StagedEvent } from './deciding.ts'
@@ -18,31 +8,20 @@ import { decideCommand } from './deciding.ts'
 import type { Entity } from './entity.ts'
 import { beginningOf } from './entity.ts'
 import type { Moment } from './event-line.ts'
+import { momentOf } from './event-line.ts'
 import { createFifo } from './fifo.ts'
+import { createDurableFloor } from './durable-floor.ts'
 import type { FrameDraft } from './frame-draft.ts'
 import { createFrameDraft } from './frame-draft.ts'
 import { createIdempotencyWindow } from './idempotency-window.ts'
 import { foldFrame } from './replay.ts'
 import { replayLog } from './replay-log.ts'
+import type { ShardEnvironment } from './shard-environment.ts'
 import { createShardState } from './shard-state.ts'
 import type { ShardTimers } from './shard-timers.ts'
-import { createShardTimers } from './shard-timers.ts'
+import { createShardTimers, fireTimerCommand } from './shard-timers.ts'
 import type { ReadResult, Waiting } from './waiting.ts'
 import { answer } from './waiting.ts'
-
-export type ShardEnvironment = {
-  readonly shard: number
-  readonly owner: string
-  readonly log: EventLog
-  readonly clock: Clock
-  readonly newId: () => string
-  readonly deciders: ReadonlyMap<EntityKind, Decider<unknown>>
-  readonly limits: HostLimits
-  /** An event was committed, in the order of the log. */
-  committed(shard: number, event: StagedEvent): void
-  /** The shard ended by itself: another owner was seen, or the log is not as it must be. */
-  ended(shard: Shard, cause: Error): void
-}
 
 /**
  * opening: barrier and replay · deciding · recovering: an append ended without its PubAck · unavailable: as recovering, and the
@@ -50,17 +29,14 @@ export type ShardEnvironment = {
  */
 type Status = 'opening' | 'deciding' | 'recovering' | 'unavailable' | 'closing' | 'closed'
 
-type InFlight = { readonly draft: FrameDraft; readonly position: ChainPosition; isAcked: boolean }
-
 /**
  * One shard, from the moment its lease is taken to the moment it is given up: mailbox, decisions, frames in flight, answers.
  *
  * 1. Every answer leaves after the frame that it depends on is committed.
- * 2. Frames are committed here in the order of the log, each after its own PubAck.
- * 3. After an append that ended in any other way nothing is decided until a barrier of the next epoch is committed; frames in
+ * 2. After an append that ended in any other way nothing is decided until a barrier of the next epoch is committed; frames in
  *    flight are dropped, their commands are decided again in the order of acceptance. A frame is never sent twice.
- * 4. Nothing is decided, refusals and reads neither, while the lease has run out: another owner may have committed since.
- * 5. A command whose dropped frame turns out committed is answered with what was decided then.
+ * 3. Nothing is decided, refusals and reads neither, while the lease has run out: another owner may have committed since.
+ * 4. A command whose dropped frame turns out committed is answered with what was decided then.
  */
 export class Shard {
   readonly index: number
@@ -69,21 +45,13 @@ export class Shard {
   readonly #timers: ShardTimers
   readonly #mailbox = createFifo<Waiting>()
   readonly #ownBarriers = new Set<string>()
-  #inFlight: InFlight[] = []
+  readonly #floor = createDurableFloor()
+  readonly #pipeline: AppendPipeline
   #status: Status = 'opening'
-  /** Raised by each recovery, so that answers to frames that were dropped are told apart. */
-  #pipeline = 0
   #serial = 0
   #epoch = 0
-  #committed: ChainPosition = CHAIN_START
-  #ahead: ChainPosition = CHAIN_START
-  #durableFloor = 0
-  /** A durable command up to here was accepted without an event: the floor must be written, or it may be decided twice. */
-  #floorOwed = 0
-  #floorWritten = 0
   #heldUntilMs = 0
   #isPumpDue = false
-  #idle: (() => void) | undefined
 
   constructor(env: ShardEnvironment) {
     this.#env = env
@@ -96,14 +64,22 @@ export class Shard {
       newId: env.newId,
       source: `torpor/${env.owner}`,
       limits: env.limits,
-      durableFloor: () => this.#durableFloor,
+      durableFloor: () => this.#floor.sequence,
     }
+    this.#pipeline = new AppendPipeline({
+      shard: env.shard,
+      log: env.log.shard(env.shard),
+      appendsInFlightMax: env.limits.appendsInFlightMax,
+      committed: (draft) => this.#commit(draft),
+      broken: () => void this.#recover(),
+      moved: () => this.#pump(),
+    })
     this.#timers = createShardTimers({
       clock: env.clock,
       deciders: env.deciders,
       state,
       limits: env.limits,
-      fire: (entity, id) => this.#fireTimer(entity, id),
+      fire: (entity, id) => this.submit(fireTimerCommand(entity, id, env.owner, env.newId())),
     })
   }
 
@@ -114,19 +90,18 @@ export class Shard {
       const barrier = await this.#raiseBarrier(undefined)
       this.#epoch = barrier.epoch
       const keepMs = limits.idempotencyWindowMs + limits.clockSkewMsMax
-      const replayed = await replayLog(log, this.#committed, barrier.position.frame, () => this.#isOver(), {
+      const from = this.#pipeline.committed
+      const replayed = await replayLog(log, from, barrier.position.frame, () => this.#isOver(), {
         shard,
         shards: log.shards,
         desk: this.#desk,
         rememberFromMs: clock.nowMs() - keepMs,
       })
       highest = replayed.highestEpochBefore
-      this.#committed = replayed.position
-      this.#floorWritten = Math.max(this.#floorWritten, barrier.durableFloor)
+      this.#pipeline.restart(replayed.position)
+      this.#floor.restart(barrier.durableFloor)
     }
     if (this.#isOver()) throw fault('SHARD_MOVED', `shard ${shard}`)
-    this.#durableFloor = Math.max(this.#durableFloor, this.#floorWritten)
-    this.#ahead = this.#committed
     this.#timers.armAll()
     this.#status = 'deciding'
   }
@@ -174,23 +149,22 @@ export class Shard {
   }
 
   get durableFloor(): number {
-    return this.#durableFloor
+    return this.#floor.sequence
   }
 
   /** All durable commands up to `sequence` are decided, here or as another shard's. */
   advanceDurable(sequence: number): void {
-    this.#durableFloor = Math.max(this.#durableFloor, sequence)
-    if (this.#floorIsDue()) this.#pumpSoon()
+    this.#floor.raise(sequence)
+    if (this.#floor.isDue) this.#pumpSoon()
   }
 
   /** Stops deciding, lets the frames in flight end, refuses what waits. */
   async close(): Promise<void> {
     if (this.#status === 'closed') return
-    const hadFrames = this.#status === 'deciding' && this.#inFlight.length > 0
     this.#status = 'closing'
     this.#timers.stop()
     this.#rejectAll(this.#mailbox.drain(), 'SHARD_MOVED')
-    if (hadFrames) await new Promise<void>((resolve) => (this.#idle = resolve))
+    await this.#pipeline.idle()
     this.#end()
   }
 
@@ -218,11 +192,7 @@ export class Shard {
   }
 
   #mayDecide(): boolean {
-    return (
-      this.#status === 'deciding' &&
-      this.#inFlight.length < this.#env.limits.appendsInFlightMax &&
-      this.#isHeld()
-    )
+    return this.#status === 'deciding' && this.#pipeline.free > 0 && this.#isHeld()
   }
 
   /** What is accepted in the same turn goes out together. */
@@ -236,10 +206,10 @@ export class Shard {
   }
 
   #pump(): void {
-    while (this.#mayDecide() && (this.#mailbox.size > 0 || this.#floorIsDue())) {
+    while (this.#mayDecide() && (this.#mailbox.size > 0 || this.#floor.isDue)) {
       const draft = createFrameDraft(this.#moment(), this.#env.limits)
       this.#fill(draft)
-      if (draft.events.length > 0 || this.#floorIsDue()) this.#send(draft)
+      if (draft.events.length > 0 || this.#floor.isDue) this.#pipeline.send(draft, this.#floor.written())
       else if (this.#mailbox.size > 0) {
         setImmediate(() => this.#pumpSoon())
         return
@@ -248,13 +218,19 @@ export class Shard {
   }
 
   #moment(): Moment {
-    const nowMs = Math.max(this.#env.clock.nowMs(), this.#ahead.timeMs)
-    return { nowMs, time: timeOf(nowMs), epoch: this.#epoch, frame: this.#ahead.frame + 1 }
+    const { timeMs, frame } = this.#pipeline.ahead
+    const nowMs = Math.max(this.#env.clock.nowMs(), timeMs)
+    return momentOf(nowMs, this.#epoch, frame + 1)
   }
 
+  /**
+   * What waits is spread over the frames that may go: the log syncs one while the next is decided. All in one frame would let
+   * writers that wait for their answers march in step, and log and owner take turns.
+   */
   #fill(draft: FrameDraft): void {
-    const { frameEventsMax } = this.#env.limits
-    for (let decided = 0; decided < frameEventsMax; decided += 1) {
+    const { frameCommandsMin } = this.#env.limits
+    const share = Math.max(frameCommandsMin, Math.ceil(this.#mailbox.size / this.#pipeline.free))
+    for (let decided = 0; decided < share; decided += 1) {
       const waiting = this.#mailbox.shift()
       if (waiting === undefined) return
       const isTaken = waiting.kind === 'read' ? this.#takeRead(waiting, draft) : this.#take(waiting, draft)
@@ -286,16 +262,16 @@ export class Shard {
       draft.add(command.id, decided)
       for (const { entity } of events) if (entity !== undefined) state.stage(entity)
     } else if (command.durableSequence !== undefined) {
-      this.#floorOwed = Math.max(this.#floorOwed, command.durableSequence)
+      this.#floor.acceptedWithoutEvent(command.durableSequence)
     }
     this.#answerAfter(waiting, frame, draft)
     return true
   }
 
   #answerAfter(waiting: Waiting, frame: number, draft: FrameDraft): void {
-    if (frame <= this.#committed.frame) return answer(waiting)
-    if (frame === draft.moment.frame) return void draft.waiting.push(waiting)
-    this.#inFlight[frame - this.#committed.frame - 1]?.draft.waiting.push(waiting)
+    if (frame <= this.#pipeline.committed.frame) return answer(waiting)
+    const carrier = frame === draft.moment.frame ? draft : this.#pipeline.find(frame)
+    carrier?.waiting.push(waiting)
   }
 
   #resultOf(entity: Entity | undefined): ReadResult {
@@ -303,54 +279,11 @@ export class Shard {
     return { state, version }
   }
 
-  /** Only a floor that was reached may be written, and only one that must is worth a frame without events. */
-  #floorIsDue(): boolean {
-    return this.#floorOwed > this.#floorWritten && this.#durableFloor >= this.#floorOwed
-  }
-
-  #send(draft: FrameDraft): void {
-    const { epoch, frame, nowMs } = draft.moment
-    this.#floorWritten = this.#durableFloor
-    const bytes = draft.encode({
-      format: 'torpor.frame.v1',
-      shard: this.index,
-      epoch,
-      frame,
-      timeMs: nowMs,
-      frameprev: this.#ahead.frameprev ?? '',
-      commandfloor: this.#durableFloor,
-    })
-    this.#ahead = { epoch, frame, frameprev: sha256Hex(bytes), timeMs: nowMs }
-    const sent = { draft, position: this.#ahead, isAcked: false }
-    this.#inFlight.push(sent)
-    const pipeline = this.#pipeline
-    this.#env.log
-      .shard(this.index)
-      .append(bytes, frame - 1)
-      .then(
-        (result) => this.#appended(pipeline, sent, result),
-        (cause: unknown) => this.#appended(pipeline, sent, { kind: 'ambiguous', cause }),
-      )
-  }
-
-  #appended(pipeline: number, sent: InFlight, result: AppendResult): void {
-    if (pipeline !== this.#pipeline || this.#status === 'closed') return
-    if (result.kind !== 'committed') return void this.#recover()
-    sent.isAcked = true
-    for (let first = this.#inFlight[0]; first?.isAcked === true; first = this.#inFlight[0]) {
-      this.#commit(first)
-    }
-    if (this.#inFlight.length === 0) this.#idle?.()
-    this.#pump()
-  }
-
-  #commit({ draft, position }: InFlight): void {
-    this.#inFlight.shift()
-    this.#committed = position
+  #commit(draft: FrameDraft): void {
     for (const event of draft.events) this.#commitEvent(event)
     for (const waiting of draft.waiting) answer(waiting)
     this.#publish(draft.events)
-    this.#desk.state.forgetGone(position.timeMs)
+    this.#desk.state.forgetGone(draft.moment.nowMs)
   }
 
   #commitEvent(event: StagedEvent): void {
@@ -366,12 +299,11 @@ export class Shard {
   }
 
   async #recover(): Promise<void> {
-    this.#pipeline += 1
     this.#dropAhead()
-    if (this.#status === 'closing') return this.#idle?.()
+    if (this.#status === 'closing') return
     this.#status = 'recovering'
     try {
-      const barrier = await this.#raiseBarrier(this.#committed)
+      const barrier = await this.#raiseBarrier(this.#pipeline.committed)
       if (this.#isOver()) return
       this.#foldRecovered(barrier)
       this.#status = 'deciding'
@@ -379,13 +311,12 @@ export class Shard {
     } catch (cause) {
       if (this.#isOver()) return
       this.#end()
-      this.#env.ended(this, cause instanceof Error ? cause : new Error(String(cause)))
+      this.#env.ended(this.index, cause instanceof Error ? cause : new Error(String(cause)))
     }
   }
 
   #dropAhead(): void {
-    const drafts = this.#inFlight.map(({ draft }) => draft)
-    this.#inFlight = []
+    const drafts = this.#pipeline.drop()
     this.#desk.state.dropAhead()
     for (const draft of drafts) for (const id of draft.commandIds) this.#desk.window.forget(id)
     const again = drafts.flatMap((draft) => draft.waiting).toSorted((a, b) => a.serial - b.serial)
@@ -409,9 +340,8 @@ export class Shard {
       })
     }
     this.#epoch = barrier.epoch
-    this.#committed = barrier.position
-    this.#ahead = barrier.position
-    this.#floorWritten = barrier.durableFloor
+    this.#pipeline.restart(barrier.position)
+    this.#floor.restart(barrier.durableFloor)
     this.#publish(events)
   }
 
@@ -427,7 +357,7 @@ export class Shard {
         newId,
         limits,
         ownBarriers: this.#ownBarriers,
-        durableFloor: () => this.#durableFloor,
+        durableFloor: () => this.#floor.sequence,
         isHeld: () => this.#isHeld(),
         isGivenUp: () => this.#isOver(),
         unavailable: () => {
@@ -438,37 +368,14 @@ export class Shard {
     )
   }
 
-  #fireTimer(entity: Entity, id: string): Promise<Outcome> {
-    const commandId = this.#env.newId()
-    return this.submit({
-      id: commandId,
-      type: 'FireTimer',
-      target: entity.ref,
-      data: { id },
-      digest: sha256Hex(`FireTimer ${entity.key} ${id}`),
-      principal: { principal: this.#env.owner, proof: 'system' },
-      correlationId: commandId,
-    })
-  }
-
   #rejectAll(waiting: readonly Waiting[], code: 'SHARD_MOVED'): void {
     for (const { reject } of waiting) reject(fault(code, `shard ${this.index}`))
   }
 
   #end(): void {
     this.#status = 'closed'
-    this.#pipeline += 1
     this.#timers.stop()
     this.#dropAhead()
     this.#rejectAll(this.#mailbox.drain(), 'SHARD_MOVED')
-    this.#idle?.()
   }
-}
-
-let lastTime = { ms: -1, text: '' }
-
-/** The same millisecond gives the same text, made once. */
-function timeOf(nowMs: number): string {
-  if (lastTime.ms !== nowMs) lastTime = { ms: nowMs, text: new Date(nowMs).toISOString() }
-  return lastTime.text
 }

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Booking } from '@torpor/state-machines'
 import type { CgroupHierarchy } from './hierarchy.ts'
 import { makeCgroup, removeCgroup } from './hierarchy.ts'
@@ -17,6 +17,10 @@ export function linuxCgroups(hierarchy: CgroupHierarchy, nodeCgroup: string): Wo
       for (const { file, text } of limitFiles(hierarchy, pathOf(worker), limits)) await writeFile(file, text)
     },
     remove: (worker) => removeCgroup(hierarchy, pathOf(worker)),
+    async leave(workers) {
+      for (const path of [...workers.map(pathOf), nodeCgroup, dirname(nodeCgroup)])
+        await removeCgroup(hierarchy, path).catch(() => undefined)
+    },
   }
 }
 

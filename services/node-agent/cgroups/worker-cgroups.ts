@@ -8,6 +8,8 @@ export interface WorkerCgroups {
   ensure(worker: string, limits: Booking): Promise<void>
   /** Removes it; one that is not there is no error. */
   remove(worker: string): Promise<void>
+  /** Removes what is empty, the node's own too; what holds sandboxes stays. */
+  leave(workers: readonly string[]): Promise<void>
 }
 
 /** For simulations and for machines where sandboxes are not held by cgroups. */
@@ -15,4 +17,5 @@ export const noCgroups: WorkerCgroups = {
   pathOf: () => '',
   ensure: async () => undefined,
   remove: async () => undefined,
+  leave: async () => undefined,
 }

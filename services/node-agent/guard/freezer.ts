@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fault } from '@torpor/contracts'
 import type { CgroupHierarchy } from '../cgroups/hierarchy.ts'
-import { makeCgroup } from '../cgroups/hierarchy.ts'
+import { makeCgroup, removeCgroup } from '../cgroups/hierarchy.ts'
 
 /** Holds every process of a cgroup, and of those below it, still. */
 export interface Freezer {
@@ -11,6 +11,8 @@ export interface Freezer {
   /** Resolves when every process is held; what is made in it afterwards is held too. */
   freeze(): Promise<void>
   thaw(): Promise<void>
+  /** Removes the cgroup if it holds nothing. */
+  leave(): Promise<void>
 }
 
 /** A process in the kernel is held only when it returns: asked for this long. */
@@ -32,6 +34,7 @@ export function cgroupFreezer(hierarchy: CgroupHierarchy, path: string): Freezer
       }
     },
     thaw: () => writeFile(file.order, off),
+    leave: () => removeCgroup(hierarchy, path).catch(() => undefined),
   }
 }
 
@@ -57,5 +60,6 @@ export function noFreezer(): Freezer {
     async thaw() {
       frozen = false
     },
+    leave: async () => undefined,
   }
 }

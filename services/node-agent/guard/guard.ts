@@ -76,6 +76,7 @@ export async function startGuard({ socketPath, freezer, fenceMs, log }: GuardOpt
       for (const socket of agents) socket.destroy()
       await new Promise<void>((resolve) => server.close(() => resolve()))
       await applying
+      await freezer.leave()
     },
   }
 }

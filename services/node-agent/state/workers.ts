@@ -14,6 +14,8 @@ export interface Workers {
   set(workerPool: string, workers: readonly Worker[], isEmpty: (worker: string) => boolean): Promise<void>
   /** Removes a surplus worker that has become empty. */
   emptied(worker: string): Promise<void>
+  /** The agent stops: cgroups that hold nothing go; the next agent makes them again. */
+  leave(): Promise<void>
 }
 
 /** Reads the workers that an earlier agent was given, and makes sure of their cgroups. */
@@ -47,5 +49,6 @@ export async function openWorkers(path: string, cgroups: WorkerCgroups): Promise
       for (const worker of leaving) if (isEmpty(worker)) await emptied(worker)
     },
     emptied,
+    leave: () => cgroups.leave(workers.map(({ worker }) => worker).concat(...leaving)),
   }
 }

@@ -35,7 +35,7 @@ export function startBareSandbox(options: BareOptions): BareSandbox {
     checkpoint: () => say('checkpoint'),
     wake: () => say('wake'),
     async end() {
-      child.stdin.write('end\n')
+      child.stdin.end('end\n')
       await ended
     },
   }
