@@ -50,6 +50,7 @@ const DEFAULT_PORTS: Readonly<Record<StackPort, number>> = {
 }
 const ALL_SERVICES: readonly ServicePart[] = ['control-plane', 'projector', 'guard', 'node-agent', 'router']
 const CONTROL_PLANES_DEFAULT = 2
+const NOT_CHOSEN_YET = 0
 
 /**
  * Starts the whole system on this machine: bus, database, control planes, projector, node, router.
@@ -67,8 +68,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
   try {
-    const wiring = await startEngines(supervisor, options)
-    await startServices(supervisor, options, wiring)
+    const wiring = await startServices(supervisor, options, await startEngines(supervisor, options))
     return {
       natsUrl: wiring.natsUrl,
       postgresUrl: wiring.postgresUrl,
@@ -88,7 +88,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
 async function startEngines(supervisor: Supervisor, options: LocalStackOptions): Promise<StackWiring> {
   const { dataFolder } = supervisor
   const { sandbox } = options
-  const ports = await choosePorts(options)
+  const ports = await choosePorts(['nats', 'postgres'], options)
   const nats = natsPart({
     binary: requireTool('nats-server'),
     folder: path.join(dataFolder, 'nats'),
@@ -108,8 +108,8 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
   return {
     natsUrl,
     postgresUrl,
-    routerPort: ports.router,
-    gatePort: ports.gate,
+    routerPort: NOT_CHOSEN_YET,
+    gatePort: NOT_CHOSEN_YET,
     dataFolder,
     storeUrl: `file://${store}`,
     sandbox,
@@ -119,24 +119,32 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
   }
 }
 
+/** The doors come last, and their ports are chosen only then: a port is free until somebody else takes it. */
 async function startServices(
   supervisor: Supervisor,
   options: LocalStackOptions,
-  wiring: StackWiring,
-): Promise<void> {
+  engines: StackWiring,
+): Promise<StackWiring> {
   const wanted = options.services ?? ALL_SERVICES
   const replicas = options.controlPlanes ?? CONTROL_PLANES_DEFAULT
-  const start = (service: ServicePart, instance = 1, name: string = service) =>
+  const start = (service: ServicePart, wiring: StackWiring, instance = 1, name: string = service) =>
     supervisor.startPart(servicePart(name, service, instance, wiring))
   if (wanted.includes('control-plane')) {
     const instances = Array.from({ length: replicas }, (_, index) => index + 1)
     await allOrThrow(
-      instances.map((instance) => start('control-plane', instance, `control-plane-${instance}`)),
+      instances.map((instance) => start('control-plane', engines, instance, `control-plane-${instance}`)),
     )
   }
   const isWanted = (service: ServicePart) => wanted.includes(service)
-  await allOrThrow((['projector', 'guard'] as const).filter(isWanted).map((service) => start(service)))
-  await allOrThrow((['node-agent', 'router'] as const).filter(isWanted).map((service) => start(service)))
+  await allOrThrow(
+    (['projector', 'guard'] as const).filter(isWanted).map((service) => start(service, engines)),
+  )
+  const ports = await choosePorts(['router', 'gate'], options)
+  const wiring = { ...engines, routerPort: ports.router, gatePort: ports.gate }
+  await allOrThrow(
+    (['node-agent', 'router'] as const).filter(isWanted).map((service) => start(service, wiring)),
+  )
+  return wiring
 }
 
 function servicePart(
@@ -155,10 +163,13 @@ function servicePart(
   }
 }
 
-async function choosePorts(options: LocalStackOptions): Promise<Readonly<Record<StackPort, number>>> {
+async function choosePorts(
+  names: readonly StackPort[],
+  options: LocalStackOptions,
+): Promise<Readonly<Record<StackPort, number>>> {
   const chosen = { ...DEFAULT_PORTS, ...options.ports }
   const taken = new Set<number>()
-  for (const name of Object.keys(DEFAULT_PORTS) as StackPort[]) {
+  for (const name of names) {
     const { port, notice } = await choosePort(name, chosen[name], taken)
     if (notice) options.onNotice?.(notice)
     taken.add(port)
