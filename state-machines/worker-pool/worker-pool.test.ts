@@ -65,6 +65,15 @@ describe('placing replicas', () => {
     expect(moved.filter(({ node }) => node === 'n3')).toHaveLength(2)
   })
 
+  it('takes no worker from a node that is only silent, and gives it no new one', () => {
+    const workers = [{ worker: 'small-0', node: 'n1' }]
+    const pool = { name: 'small', spec: spec(2), workers }
+    expect(placeReplicas(pool, [], () => true)).toEqual(workers)
+    expect(placeReplicas(pool, [], () => false)).toEqual([])
+    const draining = [nodeCapacity('n1', { draining: true })]
+    expect(placeReplicas(pool, draining, () => true)).toEqual([])
+  })
+
   it('takes away from the end when there shall be fewer', () => {
     expect(place(1, ['n1', 'n2'], place(3, ['n1', 'n2']))).toEqual([{ worker: 'small-0', node: 'n1' }])
   })
