@@ -13,7 +13,7 @@ export async function countOnce(stage: Stage, actorUid: string): Promise<Counter
   const answered = known?.actorUid === actorUid ? known.answered : 0
   const key = (known?.actorUid === actorUid ? known.pendingKey : undefined) ?? stage.newKey()
   await writeLedger(stage.dataFolder, { actorUid, answered, pendingKey: key })
-  const answer = await callCounter(stage.clock, stage.stack.routerUrl, stage.host, key)
+  const answer = await callCounter(stage.clock, stage.stack.routerUrl, stage.host, key, stage.signal)
   const wanted = answered + 1
   if (countsIn(answer.text).join() !== [wanted, wanted, wanted].join()) {
     throw fault('INTERNAL', stage.host, {

@@ -13,16 +13,17 @@ const FIRST_CALLS = 5
 
 /** Step 2: documents are applied; the template's golden snapshot is taken. */
 export async function makeTemplate(stage: Stage, image: string): Promise<ActorTemplate> {
-  const { client, tell, clock } = stage
+  const { client, tell, clock, signal } = stage
   tell.step(2, 'A template: the counter image, and the golden snapshot that its actors are born from')
   tell.line(`image ${image}`)
   for (const document of demoDocuments(image)) {
     tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
   }
-  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, async () => {
+  const look = async (): Promise<ActorTemplate | undefined> => {
     const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()
     return found.golden.phase === 'PENDING' ? undefined : found
-  })
+  }
+  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, look, signal)
   if (template.golden.phase === 'FAILED') {
     throw fault('TEMPLATE_FAILED', DEMO_TEMPLATE, { detail: template.golden.errorMessage ?? '' })
   }
@@ -48,11 +49,11 @@ export async function firstCalls(stage: Stage): Promise<Actor> {
   return created
 }
 
-async function createOrFind({ actor, tell, clock }: Stage): Promise<Actor> {
+async function createOrFind({ actor, tell, clock, signal }: Stage): Promise<Actor> {
   try {
     const created = await actor.create({ template: DEMO_TEMPLATE })
     tell.line('created')
-    return await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get())
+    return await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get(), signal)
   } catch (cause) {
     if (!(cause instanceof TorporError) || cause.code !== 'ALREADY_EXISTS') throw cause
     const found = await actor.get()
@@ -106,11 +107,13 @@ const isCompleted = ({ storageState }: Snapshot): boolean =>
   storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED'
 
 const awaitSnapshots = (
-  { actor, clock }: Stage,
+  { actor, clock, signal }: Stage,
   what: string,
   hold: (rows: readonly Snapshot[]) => boolean,
-): Promise<Actor> =>
-  awaitCondition(clock, what, STATE_MS_MAX, async () => {
+): Promise<Actor> => {
+  const look = async (): Promise<Actor | undefined> => {
     const found = await actor.get()
     return hold(found.snapshots) ? found : undefined
-  })
+  }
+  return awaitCondition(clock, what, STATE_MS_MAX, look, signal)
+}

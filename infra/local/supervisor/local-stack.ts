@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { choosePort } from './choose-port.ts'
+import { LOCAL_NODE, clearMachine } from './clear-machine.ts'
 import { natsPart } from './nats-part.ts'
 import type { PartDefinition, PartEvent } from './part.ts'
 import {
@@ -26,6 +27,8 @@ export type LocalStackOptions = {
   readonly settings?: PartSettings
   readonly onEvent?: (event: PartEvent) => void
   readonly onNotice?: (line: string) => void
+  /** Ends the start: what runs is stopped, and the start is rejected. Has no effect once the stack is up. */
+  readonly signal?: AbortSignal
 }
 
 export type StackPort = 'nats' | 'postgres' | 'router' | 'gate'
@@ -38,7 +41,7 @@ export type LocalStack = {
   readonly status: () => readonly PartStatus[]
   /** SIGKILL to exactly one process; the supervisor starts the part again. */
   readonly killPart: (name: string) => void
-  /** Stops every part, the last started first. */
+  /** Stops every part, the last started first, and ends what sandboxes are left: no agent could look after them. */
   readonly stop: () => Promise<void>
 }
 
@@ -63,7 +66,14 @@ const CONTROL_PLANES_DEFAULT = 2
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { onEvent } = options
   const dataFolder = path.resolve(options.dataFolder)
-  const supervisor = await openSupervisor({ dataFolder, ...(onEvent ? { onEvent } : {}) })
+  const supervisor = await openSupervisor({
+    dataFolder,
+    ...(onEvent ? { onEvent } : {}),
+    ...(options.sandbox === 'gvisor' ? { beforeRelease: () => clearMachine(dataFolder) } : {}),
+  })
+  const stop = () => supervisor.stop()
+  const stopEarly = () => void stop().catch(() => undefined)
+  options.signal?.addEventListener('abort', stopEarly)
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
   try {
@@ -76,11 +86,13 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       dataFolder,
       status: () => supervisor.status(),
       killPart: (name) => supervisor.killPart(name),
-      stop: () => supervisor.stop(),
+      stop,
     }
   } catch (error) {
-    await supervisor.stop()
+    await stop()
     throw error
+  } finally {
+    options.signal?.removeEventListener('abort', stopEarly)
   }
 }
 
@@ -114,7 +126,7 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
     storeUrl: `file://${store}`,
     sandbox,
     runsc: findTool('runsc'),
-    nodeName: 'node-1',
+    nodeName: LOCAL_NODE,
     settings: options.settings ?? {},
   }
 }
