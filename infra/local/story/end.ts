@@ -8,9 +8,9 @@ import type { Teller } from './tell.ts'
 /** How long the end of the demo waits for one actor. */
 const SUSPEND_MS_MAX = 30_000
 /** How long it waits for the list of all: the read model may be starting anew. */
-const LIST_MS_MAX = 20_000
+const LIST_MS_MAX = 45_000
 /** How long it asks for one actor. */
-const GET_MS_MAX = 20_000
+const GET_MS_MAX = 45_000
 const RESTS: ReadonlySet<string> = new Set(['ACTOR_STATE_SUSPENDED', 'ACTOR_STATE_CRASHED'])
 
 const UNKNOWN: ReadonlySet<string> = new Set(['ACTOR_UNKNOWN', 'ACTOR_GONE', 'ATESPACE_UNKNOWN'])

@@ -2,7 +2,9 @@ import type { Actor, ActorTemplate, Snapshot } from '@torpor/contracts'
 import { TorporError, fault } from '@torpor/contracts'
 import { awaitCondition } from './await-condition.ts'
 import { countOnce } from './count.ts'
+import type { CounterAnswer } from './counter-client.ts'
 import { DEMO_ATESPACE, DEMO_POOL, DEMO_TEMPLATE, demoDocuments } from './demo-documents.ts'
+import { writeLedger } from './ledger.ts'
 import type { Stage } from './stage.ts'
 import { measure } from './stage.ts'
 import { ms, snapshotRow } from './tell.ts'
@@ -36,9 +38,9 @@ export async function makeTemplate(stage: Stage, image: string): Promise<ActorTe
 export async function firstCalls(stage: Stage): Promise<Actor> {
   const { tell, host } = stage
   tell.step(3, `An actor: ${host.split('.').slice(0, 2).toReversed().join('/')}`)
-  const created = await createOrFind(stage)
+  const { actor: created, isFound } = await createOrFind(stage)
   tell.line(`${created.state}: ${created.snapshots.map(snapshotRow).join(', ')}`)
-  const first = await countOnce(stage, created.uid)
+  const first = await firstCall(stage, created, isFound)
   stage.measuredMs.set('first call', first.elapsedMs)
   tell.line(`${first.text}   (${ms(first.elapsedMs)}: it slept, and woke)`)
   for (let call = 2; call <= FIRST_CALLS; call += 1) {
@@ -49,16 +51,37 @@ export async function firstCalls(stage: Stage): Promise<Actor> {
   return created
 }
 
-async function createOrFind({ actor, tell, clock, signal }: Stage): Promise<Actor> {
+type Found = { readonly actor: Actor; readonly isFound: boolean }
+
+async function createOrFind({ actor, tell, clock, signal }: Stage): Promise<Found> {
   try {
     const created = await actor.create({ template: DEMO_TEMPLATE })
     tell.line('created')
-    return await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get(), signal)
+    const there = await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get(), signal)
+    return { actor: there, isFound: false }
   } catch (cause) {
     if (!(cause instanceof TorporError) || cause.code !== 'ALREADY_EXISTS') throw cause
     const found = await actor.get()
     tell.line('is there from an earlier run; its counts go on')
-    return found
+    return { actor: found, isFound: true }
+  }
+}
+
+/**
+ * The first call of this run. An actor that ran when the machine or the demo was ended by force has lost what came after its
+ * newest snapshot: that is said, and it goes on from there. One of this run has no such excuse.
+ */
+async function firstCall(stage: Stage, { uid }: Actor, isFound: boolean): Promise<CounterAnswer> {
+  try {
+    return await countOnce(stage, uid)
+  } catch (cause) {
+    const { state, crash } = await stage.actor.get()
+    if (!isFound || state !== 'ACTOR_STATE_CRASHED') throw cause
+    stage.tell.line(`the earlier run ended before it could be suspended (${crash?.message ?? ''})`)
+    await stage.actor.revert()
+    await writeLedger(stage.dataFolder, { actorUid: uid })
+    stage.tell.line('it goes back to its newest snapshot, and its counts with it')
+    return countOnce(stage, uid)
   }
 }
 
