@@ -11,6 +11,7 @@ import {
   type ServicePart,
   type StackWiring,
 } from './part-environment.ts'
+import { portClaims, type PortClaims } from './port-claims.ts'
 import { postgresPart } from './postgres-part.ts'
 import { openSupervisor, type PartStatus, type Supervisor } from './supervisor.ts'
 import { REPOSITORY, findTool, requireTool } from './tool-paths.ts'
@@ -66,10 +67,14 @@ const CONTROL_PLANES_DEFAULT = 2
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { onEvent } = options
   const dataFolder = path.resolve(options.dataFolder)
+  const claims = portClaims()
   const supervisor = await openSupervisor({
     dataFolder,
     ...(onEvent ? { onEvent } : {}),
-    ...(options.sandbox === 'gvisor' ? { beforeRelease: () => clearMachine(dataFolder) } : {}),
+    beforeRelease: async () => {
+      if (options.sandbox === 'gvisor') await clearMachine(dataFolder)
+      claims.releaseAll()
+    },
   })
   const stop = () => supervisor.stop()
   const stopEarly = () => void stop().catch(() => undefined)
@@ -77,7 +82,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
   try {
-    const wiring = await startEngines(supervisor, options)
+    const wiring = await startEngines(supervisor, options, claims)
     await startServices(supervisor, options, wiring)
     return {
       natsUrl: wiring.natsUrl,
@@ -97,10 +102,14 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
 }
 
 /** The bus and the database, side by side: nothing else can start before them. */
-async function startEngines(supervisor: Supervisor, options: LocalStackOptions): Promise<StackWiring> {
+async function startEngines(
+  supervisor: Supervisor,
+  options: LocalStackOptions,
+  claims: PortClaims,
+): Promise<StackWiring> {
   const { dataFolder } = supervisor
   const { sandbox } = options
-  const ports = await choosePorts(options)
+  const ports = await choosePorts(options, claims)
   const nats = natsPart({
     binary: requireTool('nats-server'),
     folder: path.join(dataFolder, 'nats'),
@@ -167,13 +176,14 @@ function servicePart(
   }
 }
 
-async function choosePorts(options: LocalStackOptions): Promise<Readonly<Record<StackPort, number>>> {
+async function choosePorts(
+  options: LocalStackOptions,
+  claims: PortClaims,
+): Promise<Readonly<Record<StackPort, number>>> {
   const chosen = { ...DEFAULT_PORTS, ...options.ports }
-  const taken = new Set<number>()
   for (const name of Object.keys(DEFAULT_PORTS) as StackPort[]) {
-    const { port, notice } = await choosePort(name, chosen[name], taken)
+    const { port, notice } = await choosePort(name, chosen[name], claims.claim)
     if (notice) options.onNotice?.(notice)
-    taken.add(port)
     chosen[name] = port
   }
   return chosen
