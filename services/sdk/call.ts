@@ -24,6 +24,8 @@ export type Call = {
   readonly id: string
   /** Over all attempts, in milliseconds; without it only `rpcAttemptsMax` ends the attempts. */
   readonly timeoutMs?: number | undefined
+  /** Of one attempt, in milliseconds; `rpcTimeoutMs` without it. */
+  readonly attemptMs?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -50,7 +52,7 @@ export function backoffMs(attempt: number, random: Random): number {
 }
 
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
-  const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
+  const timeoutMs = Math.max(1, Math.min(call.attemptMs ?? LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
     return parseReply(
       await world.bus.request(call.subject, call.bytes, { timeoutMs, headers: call.headers }),

@@ -118,6 +118,24 @@ test('a refusal is an answer: it is thrown with its code and not tried again', a
   expect(sent).toHaveLength(1)
 })
 
+test('a question whose owner ended unanswered is asked again soon; a command is waited for', async () => {
+  const waits: number[] = []
+  const bus: Bus = {
+    publish: () => {},
+    subscribe: () => ({ unsubscribe: () => {} }),
+    close: async () => {},
+    async request(_subject, _data, options) {
+      waits.push(options.timeoutMs)
+      if (waits.length === 1) throw fault('BUS_UNAVAILABLE', 'nobody')
+      return new TextEncoder().encode(JSON.stringify(yes({ actor: {} })))
+    },
+  }
+  const actor = createClient({ bus, clock: hurriedClock() }).actor('demo', 'x')
+  await actor.get()
+  await actor.resume()
+  expect(waits).toEqual([LIMITS.queryTimeoutMs, LIMITS.queryTimeoutMs, LIMITS.rpcTimeoutMs])
+})
+
 test('timeoutMs bounds all attempts together', async () => {
   const clock = hurriedClock()
   const { bus } = answeringBus(() => no(refuse('SHARD_BUSY', 'demo/x')))
