@@ -87,7 +87,7 @@ export function describeReadModelLaws(name: string, makeModel: () => Promise<Rea
     })
     describePositions(() => made)
     describeRows(() => made)
-    describePages(() => made.model)
+    describe('pages', () => describePages(() => made.model))
   })
 }
 
