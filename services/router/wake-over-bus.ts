@@ -1,9 +1,11 @@
-import type { Actor, Bus, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse, SUBJECTS } from '@torpor/contracts'
+import type { Actor, Bus, Clock, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
+import { ALL, displayName, LIMITS, refusalOf, refuse } from '@torpor/contracts'
+import { ownerDoor } from '@torpor/sdk'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
-/** The wake port over the fast door of the bus: `ResumeActor` to whichever control plane answers. */
-export function wakeOverBus(bus: Bus): Wake {
+/** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
+export function wakeOverBus(bus: Bus, clock: Clock): Wake {
+  const ask = ownerDoor(bus, clock)
   return async (ref, commandId) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
@@ -14,7 +16,7 @@ export function wakeOverBus(bus: Bus): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
-      const answer = await bus.request(SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
+      const answer = await ask(ref, 'ResumeActor', bytes, {
         timeoutMs: LIMITS.rpcTimeoutMs,
       })
       return readReply(ref, JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>)
