@@ -17,16 +17,19 @@ export type OwnerDoor = (
 /** An owner that does not answer at once is not there: nobody serves its subject. */
 const NOBODY_MS = 500
 
+/** Whoever asks so often is here to stay: it pays to ask how many shards there are. */
+export const STAYS_AFTER_REQUESTS = 16
+
 /**
- * Goes straight to the owner of the shard as soon as the number of shards is known, which saves the hop through another
- * control plane. Where nobody serves that subject (the shard is between two owners), any control plane takes the request.
+ * Goes straight to the owner of the shard once it has asked often, which saves the hop through another control plane. Where nobody serves that subject (the shard is between two owners), any control plane takes the request.
  * @example const ask = ownerDoor(bus, clock); const reply = await ask(ref, 'ResumeActor', bytes, { timeoutMs: 30_000 })
  */
 export function ownerDoor(bus: Bus, clock: Clock): OwnerDoor {
   let shards: number | undefined
   let asking = false
+  let requests = 0
   const learn = async (): Promise<void> => {
-    if (asking) return
+    if (asking || requests < STAYS_AFTER_REQUESTS) return
     asking = true
     shards = await askShards(bus).catch(() => undefined)
     asking = false
@@ -34,6 +37,7 @@ export function ownerDoor(bus: Bus, clock: Clock): OwnerDoor {
   return async (ref, verb, bytes, options) => {
     const subject = SUBJECTS.rpc(ref, verb)
     if (shards === undefined) {
+      requests += 1
       void learn()
       return bus.request(subject, bytes, options)
     }
@@ -51,7 +55,9 @@ export function ownerDoor(bus: Bus, clock: Clock): OwnerDoor {
 
 async function askShards(bus: Bus): Promise<number | undefined> {
   const subject = SUBJECTS.rpc({ atespace: WHOLE_SYSTEM, name: WHOLE_SYSTEM }, GET_SYSTEM)
-  const answer = await bus.request(subject, new Uint8Array(), { timeoutMs: LIMITS.rpcTimeoutMs })
+  const answer = await bus.request(subject, new TextEncoder().encode('{}'), {
+    timeoutMs: LIMITS.rpcTimeoutMs,
+  })
   const reply = JSON.parse(new TextDecoder().decode(answer)) as Reply<{ readonly shards?: number }>
   return reply.ok ? reply.result.shards : undefined
 }
