@@ -115,6 +115,8 @@ export const LIMITS = {
   workerMemoryReserveMib: 64,
   projectorBatchEventsMax: 5_000,
   projectorStatesKeptMax: 50_000,
+  /** Copies on a node that are remembered as checked. */
+  checkedCopiesMax: 100_000,
   exitNoticeMs: 2_000,
   idleWatchMs: 1_000,
   guardReconnectMs: 500,

@@ -20,15 +20,21 @@ const REPOSITORY = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '.
 const ROOT = path.join(stateFolder(REPOSITORY), 'fresh')
 const CHECKOUT = '/srv/torpor'
 
+/** A pivot, not a chroot: in a chroot the kernel makes no user namespace, and sandboxes need one. */
 const IN_ROOT = `
 set -e
-mkdir -p "$1/proc" "$1/sys" "$1/dev"
-mount -t proc proc "$1/proc"
-mount --rbind /sys "$1/sys"
-mount --rbind /dev "$1/dev"
-mount -t tmpfs tmpfs "$1/run"
+mount --bind "$1" "$1"
+cd "$1"
+mount -t proc proc proc
+mount --rbind /sys sys
+mount --rbind /dev dev
+mount -t tmpfs tmpfs run
+mkdir -p before
+pivot_root . before
+umount -l /before
+cd ${CHECKOUT}
 set +e
-chroot "$1" /bin/sh -c "cd ${CHECKOUT} && $2"
+/bin/sh -c "$2"
 exit $?
 `
 

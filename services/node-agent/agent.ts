@@ -11,6 +11,7 @@ import { createActorQueues } from './ordering/actor-queues.ts'
 import { createSemaphore } from './ordering/semaphore.ts'
 import { createOutbox } from './reports/outbox.ts'
 import { serveCommands } from './serve-commands.ts'
+import { createCheckedCopies } from './snapshots/checked-copies.ts'
 import { createDigests } from './snapshots/digests.ts'
 import { snapshotFolders } from './snapshots/folders.ts'
 import { openNodeCopies } from './snapshots/node-copies.ts'
@@ -80,6 +81,7 @@ async function openAgent(ports: NodeAgentPorts, options: NodeAgentOptions): Prom
   const incarnation = uuidV7(clock, random)
   const folders = snapshotFolders(dataDir)
   const digests = createDigests()
+  const checked = createCheckedCopies()
   const copies = await openNodeCopies(folders)
   const outbox = createOutbox({ ...ports, node: name, incarnation })
   const onFailure = (uid: string, error: unknown): void => log('warn', `${uid}: ${String(error)}`)
@@ -89,6 +91,7 @@ async function openAgent(ports: NodeAgentPorts, options: NodeAgentOptions): Prom
     ports,
     folders,
     digests,
+    checked,
     copies,
     outbox,
     slots: new Map(),
@@ -96,7 +99,7 @@ async function openAgent(ports: NodeAgentPorts, options: NodeAgentOptions): Prom
     assignments: await openAssignmentLog(join(dataDir, 'assignments.ndjson'), LIMITS.assignmentsKeptMax),
     records: await openSlotRecords(join(dataDir, 'slots')),
     workers: await openWorkers(join(dataDir, 'workers.json'), ports.cgroups),
-    obtainer: createObtainer({ folders, copies, store, digests }),
+    obtainer: createObtainer({ folders, copies, store, digests, checked }),
     uploads: createUploads({ store, copies, digests, outbox, clock }),
     places: createSemaphore(LIMITS.placesAtOnceMax),
     restores: createSemaphore(LIMITS.restoresAtOnceMax),

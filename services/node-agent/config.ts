@@ -19,7 +19,6 @@ export type NodeConfig = {
     readonly stateDir: string
     readonly runDir: string
     readonly nodeTag: string
-    readonly network: string
   }
 }
 
@@ -46,10 +45,6 @@ export function nodeConfig(settings: Settings): NodeConfig {
       stateDir: join(dataDir, 'gvisor'),
       runDir: `/run/torpor/${tag}`,
       nodeTag: tag,
-      network: networkOf(hash),
     },
   }
 }
-
-/** One of the upper half of 10.0.0.0/8, so that two systems on one machine rarely meet. */
-const networkOf = (hash: Uint8Array): string => `10.${128 + ((hash[31] ?? 0) % 127)}`

@@ -6,6 +6,7 @@ import type { Log } from './log.ts'
 import type { ActorQueues } from './ordering/actor-queues.ts'
 import type { Semaphore } from './ordering/semaphore.ts'
 import type { Outbox } from './reports/outbox.ts'
+import type { CheckedCopies } from './snapshots/checked-copies.ts'
 import type { Digests } from './snapshots/digests.ts'
 import type { SnapshotFolders } from './snapshots/folders.ts'
 import type { NodeCopies } from './snapshots/node-copies.ts'
@@ -63,6 +64,7 @@ export type Agent = {
   readonly records: SlotRecords
   readonly workers: Workers
   readonly digests: Digests
+  readonly checked: CheckedCopies
   readonly copies: NodeCopies
   readonly obtainer: Obtainer
   readonly uploads: Uploads

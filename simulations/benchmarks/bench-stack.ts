@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { join } from 'node:path'
 import { connectNats } from '@torpor/adapter-nats'
 import type { Actor, CloudEvent } from '@torpor/contracts'
-import { fault, systemClock } from '@torpor/contracts'
+import { fault, sleep, systemClock } from '@torpor/contracts'
 import { createClient } from '@torpor/sdk'
 import type { TorporClient } from '@torpor/sdk'
 import { buildCounterImage } from '../../infra/images/build-counter-image.ts'
@@ -40,6 +40,10 @@ export type BenchStack = {
   eventsOf(name: string): readonly CloudEvent[]
   end(): Promise<void>
 }
+
+/** Between a suspend and a wake, and the other way round: what the one leaves to do is not timed with the other. */
+const SETTLE_MS = 1_500
+export const settle = (): Promise<void> => sleep(systemClock, SETTLE_MS)
 
 export async function startBenchStack(print: (line: string) => void): Promise<BenchStack> {
   await mkdir(join(REPOSITORY, '.torpor'), { recursive: true })

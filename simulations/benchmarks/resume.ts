@@ -1,6 +1,6 @@
 import type { Bar, Benchmark, BenchmarkOptions, BenchmarkResult } from './benchmark.ts'
 import type { Ballast, BenchStack } from './bench-stack.ts'
-import { startBenchStack } from './bench-stack.ts'
+import { settle, startBenchStack } from './bench-stack.ts'
 import { medianPhases, phaseLine } from './phases.ts'
 import { median, ratioOfMedians, round1 } from './statistics.ts'
 
@@ -83,6 +83,7 @@ async function measureSize(
   const rounds = short ? ROUNDS.short : ROUNDS.long
   for (let round = 0; round < rounds; round += 1) {
     await actor.actor.suspend({ mode: 'async' })
+    await settle()
     row.node.push(await actor.call())
     row.bare.push(await bare.wake())
     await bare.checkpoint()
@@ -94,6 +95,7 @@ async function measureSize(
     await stack.until(stored, 'the copy on the node to go', ({ snapshots }) =>
       snapshots.every(({ locality }) => locality === ''),
     )
+    await settle()
     row.store.push(await stored.call())
   }
   await stored.actor.suspend({ mode: 'sync' })

@@ -1,6 +1,6 @@
 import type { Bar, Benchmark, BenchmarkOptions, BenchmarkResult } from './benchmark.ts'
 import type { BenchStack } from './bench-stack.ts'
-import { startBenchStack } from './bench-stack.ts'
+import { settle, startBenchStack } from './bench-stack.ts'
 import { medianPhases, phaseLine } from './phases.ts'
 import { median, ratioOfMedians, round1 } from './statistics.ts'
 
@@ -73,12 +73,15 @@ async function measureSize(stack: BenchStack, mib: number, short: boolean): Prom
   const { actor } = await stack.makeActor(`s${mib}`, ballast, '1h')
   const bare = await stack.makeBare(`c${mib}`, ballast)
   for (let round = 0; round < (short ? ROUNDS.short : ROUNDS.long); round += 1) {
+    await settle()
     row.async.push(await timed(() => actor.suspend({ mode: 'async' })))
     await actor.resume()
     await bare.wake()
+    await settle()
     row.bare.push(await bare.checkpoint())
   }
   for (let round = 0; round < (short ? SYNC_ROUNDS.short : SYNC_ROUNDS.long); round += 1) {
+    await settle()
     row.sync.push(await timed(() => actor.suspend({ mode: 'sync' })))
     await actor.resume()
   }

@@ -6,7 +6,7 @@ import type { Agent } from '../context.ts'
 import type { Slot } from '../domain/slot.ts'
 import { CHECKPOINT_COMPLETE_FILE } from '../snapshots/folders.ts'
 import type { SealedManifest } from '../snapshots/manifest.ts'
-import { describeFiles, sealFolder } from '../snapshots/manifest.ts'
+import { describeFiles, listFiles, sealFolder } from '../snapshots/manifest.ts'
 import type { NodeCopy } from '../snapshots/node-copies.ts'
 
 /** Where a checkpoint of the slot grows; the name is the same after a restart. */
@@ -54,7 +54,9 @@ const isThere = (path: string): Promise<boolean> =>
 export async function sealCheckpoint(agent: Agent, slot: Slot, generation: number): Promise<NodeCopy> {
   const { actorUid } = slot.actor
   const folder = checkpointFolder(agent, actorUid, generation)
-  const files = await describeFiles(folder, agent.digests)
+  const listed = await listFiles(folder)
+  const identity = await agent.checked.identify(folder, listed)
+  const files = await describeFiles(folder, listed, agent.digests)
   const sealed = await sealFolder(folder, {
     formatVersion: 1,
     actorUid,
@@ -66,6 +68,7 @@ export async function sealCheckpoint(agent: Agent, slot: Slot, generation: numbe
     files,
   })
   const copy = await agent.copies.adopt(folder, sealed)
+  if (identity !== undefined) agent.checked.remember(copy.folder, identity)
   await rm(join(copy.folder, CHECKPOINT_COMPLETE_FILE), { force: true })
   return copy
 }

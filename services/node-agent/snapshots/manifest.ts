@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { manifestSchema } from '@torpor/contracts'
 import type { Manifest } from '@torpor/contracts'
-import { replaceFileDurably } from '../state/durable-file.ts'
+import { replaceFile } from '../state/durable-file.ts'
 import type { Digests } from './digests.ts'
 import { digestOf } from './digests.ts'
 import { CHECKPOINT_COMPLETE_FILE, MANIFEST_FILE } from './folders.ts'
@@ -12,27 +12,34 @@ export type SealedManifest = { readonly manifest: Manifest; readonly digest: str
 
 const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, CHECKPOINT_COMPLETE_FILE])
 
-/** Names and digests of every file in `folder`, also of those in folders inside. */
-export async function describeFiles(folder: string, digests: Digests): Promise<Manifest['files']> {
+type ListedFile = { readonly path: string; readonly bytes: number }
+
+/** Names and sizes of every file in `folder`, also of those in folders inside. */
+export async function listFiles(folder: string): Promise<readonly ListedFile[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter((path) => !NOT_OF_THE_GENERATION.has(path))
     .toSorted()
-  return Promise.all(
-    paths.map(async (path) => ({
-      path,
-      bytes: (await stat(join(folder, path))).size,
-      digest: await digests.ofFile(join(folder, path)),
-    })),
-  )
+  return Promise.all(paths.map(async (path) => ({ path, bytes: (await stat(join(folder, path))).size })))
 }
 
-/** Writes the manifest, which commits the generation in `folder`. */
+/** The files as a manifest names them. */
+export const describeFiles = (
+  folder: string,
+  files: readonly ListedFile[],
+  digests: Digests,
+): Promise<Manifest['files']> =>
+  Promise.all(files.map(async (file) => ({ ...file, digest: await digests.ofFile(join(folder, file.path)) })))
+
+/**
+ * Writes the manifest, which commits the generation in `folder`. It survives the end of this process; a power cut may take the
+ * last seconds of what is on the node only, which the digests then show: the object store is what survives a machine.
+ */
 export async function sealFolder(folder: string, manifest: Manifest): Promise<SealedManifest> {
   const text = JSON.stringify(manifest)
-  await replaceFileDurably(join(folder, MANIFEST_FILE), text)
+  await replaceFile(join(folder, MANIFEST_FILE), text)
   return sealedOf(Buffer.from(text), manifest)
 }
 

@@ -1,6 +1,5 @@
 import { link, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { syncFolder } from '../state/durable-file.ts'
 import type { SnapshotFolders } from './folders.ts'
 import type { SealedManifest } from './manifest.ts'
 import { readSealed } from './manifest.ts'
@@ -48,7 +47,6 @@ export async function openNodeCopies(folders: SnapshotFolders): Promise<NodeCopi
       await drop(actorUid, generation)
       await mkdir(dirname(folder), { recursive: true })
       await rename(staging, folder)
-      await syncFolder(dirname(folder))
       const copy = { ...sealed, actorUid, generation, folder }
       copies.set(`${actorUid}/${generation}`, copy)
       return copy

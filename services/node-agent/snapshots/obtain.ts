@@ -2,6 +2,7 @@ import { mkdir, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fault } from '@torpor/contracts'
 import type { Snapshot, SnapshotStore } from '@torpor/contracts'
+import type { CheckedCopies } from './checked-copies.ts'
 import type { Digests } from './digests.ts'
 import { download } from './download.ts'
 import type { SnapshotFolders } from './folders.ts'
@@ -18,7 +19,10 @@ export type Obtained = SealedManifest & { readonly folder: string; readonly chec
 export interface Obtainer {
   /** Faults: SNAPSHOT_UNKNOWN (no copy on the node, none in the store), SNAPSHOT_DAMAGED, STORE_UNAVAILABLE. */
   obtain(actorUid: string, snapshot: Snapshot): Promise<Obtained>
-  /** Compares every byte with the manifest; a damaged copy is removed, and its damage told. */
+  /**
+   * Compares every byte with the manifest, unless that was done and nothing changed since; a damaged copy is removed, and its
+   * damage told.
+   */
   verify(actorUid: string, snapshot: Snapshot, obtained: Obtained): Promise<string | undefined>
 }
 
@@ -27,6 +31,7 @@ type World = {
   readonly copies: NodeCopies
   readonly store: SnapshotStore
   readonly digests: Digests
+  readonly checked: CheckedCopies
 }
 
 export function createObtainer(world: World): Obtainer {
@@ -43,9 +48,13 @@ export function createObtainer(world: World): Obtainer {
       return single(`${actorUid}/${snapshot.generation}`, () => obtainOwn(world, actorUid, snapshot))
     },
     async verify(actorUid, snapshot, obtained) {
-      const damage = await damageOf(obtained.folder, obtained.manifest, world.digests)
+      const { folder, manifest } = obtained
+      const identity = await world.checked.identify(folder, manifest.files)
+      if (identity !== undefined && world.checked.isUnchanged(folder, identity)) return undefined
+      const damage = await damageOf(folder, manifest, world.digests)
+      if (damage === undefined && identity !== undefined) world.checked.remember(folder, identity)
       if (damage === undefined) return undefined
-      if (snapshot.owner === 'SNAPSHOT_OWNER_TAG') await rm(obtained.folder, { recursive: true, force: true })
+      if (snapshot.owner === 'SNAPSHOT_OWNER_TAG') await rm(folder, { recursive: true, force: true })
       else await world.copies.drop(actorUid, snapshot.generation)
       return damage
     },

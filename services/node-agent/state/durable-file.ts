@@ -28,7 +28,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /** Makes names that were added to or taken from a folder survive a power cut. */
-export async function syncFolder(folder: string): Promise<void> {
+async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
     await handle.sync()
