@@ -24,8 +24,8 @@ export const LIMITS = {
   shardsPerServerDefault: 4,
   shardsPerClusterDefault: 16,
   rpcTimeoutMs: 30_000,
-  /** A question is asked again after this: whoever was asked may have ended, and the next owner answers. */
-  queryTimeoutMs: 3_000,
+  /** Without an answer the same message is sent again after this: whoever took it may have ended with it. */
+  rpcAskAgainMs: 2_000,
   rpcAttemptsMax: 12,
   rpcBackoffMsMin: 25,
   rpcBackoffMsMax: 1_000,

@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 import type { Actor, Bus, Clock, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
 import { ALL, displayName, LIMITS, refusalOf, refuse } from '@torpor/contracts'
 import { ownerDoor } from '@torpor/sdk'
@@ -6,6 +7,14 @@ import type { Placed, Wake, WatchCapacity } from './wake.ts'
 /** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
 export function wakeOverBus(bus: Bus, clock: Clock): Wake {
   const ask = ownerDoor(bus, clock)
+=======
+import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
+import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain, SUBJECTS } from '@torpor/contracts'
+import type { Placed, Wake, WatchCapacity } from './wake.ts'
+
+/** The wake port over the fast door of the bus: `ResumeActor` to whichever control plane answers. */
+export function wakeOverBus(bus: Bus, clock: Clock): Wake {
+>>>>>>> kills
   return async (ref, commandId) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
@@ -16,10 +25,16 @@ export function wakeOverBus(bus: Bus, clock: Clock): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
+<<<<<<< HEAD
       const answer = await ask(ref, 'ResumeActor', bytes, {
+=======
+      const answer = await requestAgain(bus, clock, SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
+>>>>>>> kills
         timeoutMs: LIMITS.rpcTimeoutMs,
+        againMs: LIMITS.rpcAskAgainMs,
+        isFinal: (given) => isDecided(parse(given)),
       })
-      return readReply(ref, JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>)
+      return readReply(ref, parse(answer))
     } catch (thrown) {
       return { ok: false, error: refusalOf(thrown) }
     }
@@ -33,6 +48,13 @@ export function capacityOverBus(bus: Bus): WatchCapacity {
     return () => subscription.unsubscribe()
   }
 }
+
+/** Codes by which an owner says that it decided nothing: another one may. */
+const UNDECIDED: ReadonlySet<ErrorCode> = new Set(['SHARD_MOVED', 'SHARD_BUSY', 'LOG_UNAVAILABLE'])
+const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !UNDECIDED.has(reply.error.code)
+
+const parse = (answer: Uint8Array): Reply<{ actor?: Actor }> =>
+  JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>
 
 function readReply(ref: EntityRef, reply: Reply<{ actor?: Actor }>): Reply<Placed> {
   if (!reply.ok) return reply

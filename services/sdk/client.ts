@@ -152,13 +152,7 @@ function createCalls(options: ClientOptions): CallsAndAsk {
   const headers = options.identity?.headers ?? {}
   const source = options.identity?.name ?? 'client'
 
-  async function send(
-    ref: EntityRef,
-    verb: string,
-    data: unknown,
-    call: CallOptions = {},
-    attemptMs?: number,
-  ): Promise<unknown> {
+  async function send(ref: EntityRef, verb: string, data: unknown, call: CallOptions = {}): Promise<unknown> {
     const refusal = checkRef(ref)
     if (refusal !== undefined) throw new TorporError(refusal)
     const id = call.id ?? uuidV7(world.clock, world.random)
@@ -170,7 +164,6 @@ function createCalls(options: ClientOptions): CallsAndAsk {
       send: (timeoutMs) => askOwner(ref, verb, bytes, { timeoutMs, headers }),
       id: displayName(ref),
       timeoutMs: call.timeoutMs,
-      attemptMs,
       signal: call.signal,
     })
   }
@@ -182,7 +175,6 @@ function createCalls(options: ClientOptions): CallsAndAsk {
       send: (timeoutMs) => options.bus.request(subject, bytes, { timeoutMs, headers }),
       id: verb,
       timeoutMs: call.timeoutMs ?? LIMITS.rpcTimeoutMs,
-      attemptMs: LIMITS.queryTimeoutMs,
       signal: call.signal,
     })
   }
@@ -194,10 +186,8 @@ function createCalls(options: ClientOptions): CallsAndAsk {
     ask,
     command: async (ref, verb, data, call) =>
       (await send(ref, verb, data, call)) as CommandResult<typeof verb>,
-    query: async (ref, verb, data = {}, call = {}) => {
-      const bounded = { timeoutMs: LIMITS.rpcTimeoutMs, ...call }
-      return (await send(ref, verb, data, bounded, LIMITS.queryTimeoutMs)) as QueryResult<typeof verb>
-    },
+    query: async (ref, verb, data = {}, call = {}) =>
+      (await send(ref, verb, data, { timeoutMs: LIMITS.rpcTimeoutMs, ...call })) as QueryResult<typeof verb>,
     list,
     async *listAll(verb, request = {}, call = {}) {
       let pageToken = request.pageToken ?? ''
