@@ -113,6 +113,17 @@ export const LIMITS = {
   leaseRequestTimeoutMs: 2_000,
   /** A lease or member that nobody renews for this long leaves the bucket. */
   leaseForgottenMs: 24 * 3_600_000,
+  storeKeyBytesMax: 1_024,
+  storeConnectTimeoutMs: 5_000,
+  storeSilenceMsMax: 60_000,
+  storeAttemptsMax: 3,
+  /** A put that met another one, or a removal beside it, is sent again so often, each time after so much longer. */
+  storeConflictsMax: 8,
+  storeConflictPauseMs: 10,
+  storePartBytes: 16 * 1024 * 1024,
+  storePartsInFlightMax: 4,
+  /** What an interrupted put left behind is removed once it is this old. */
+  storeLeftoverMs: 24 * 3_600_000,
   /** A part that is told to stop has this long before it is ended. */
   stopMs: 15_000,
 } as const

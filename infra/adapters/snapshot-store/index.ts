@@ -1,0 +1,1 @@
+export { openSnapshotStore } from './open-snapshot-store.ts'
