@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { EntityRef } from './names.ts'
 import { entityKey } from './names.ts'
 import type { DomainEvent } from './messages/events.ts'
@@ -39,8 +39,7 @@ export type CloudEvent = {
 
 export const NO_PREVIOUS = '0'.repeat(64)
 
-export const sha256Hex = (bytes: Uint8Array | string): string =>
-  createHash('sha256').update(bytes).digest('hex')
+export const sha256Hex = (bytes: Uint8Array | string): string => hash('sha256', bytes, 'hex')
 
 /** The domain event in a CloudEvent; undefined for a type that this version does not know. */
 export function domainEventOf(event: CloudEvent): DomainEvent | undefined {

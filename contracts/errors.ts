@@ -25,6 +25,14 @@ export const ERRORS = {
     'has a field that is not known',
     'remove the field or correct its name',
   ),
+  DOCUMENT_INVALID: entry(
+    400,
+    2,
+    'never',
+    'is no valid resource document',
+    'correct it and apply it again; nothing was changed',
+  ),
+  FILE_UNREADABLE: entry(400, 2, 'never', 'cannot be read', 'check the path and its permissions'),
   COMMAND_EXPIRED: entry(
     409,
     4,
@@ -121,7 +129,7 @@ export const ERRORS = {
   PLACEMENT_REQUIRED: entry(
     500,
     1,
-    'later',
+    'now',
     'needs a node that admits it',
     'this never leaves the control plane',
   ),
@@ -134,6 +142,13 @@ export const ERRORS = {
     'try again after the time that Retry-After names',
   ),
   REQUEST_CUT: entry(503, 6, 'later', 'was cut by a forced suspend', 'send it again if it may run twice'),
+  RUNTIME_INCOMPATIBLE: entry(
+    409,
+    4,
+    'later',
+    'needs a sandbox runtime that this node does not have',
+    'start a node with the runtime that the snapshot names, or allow a cold start',
+  ),
   NODE_UNAVAILABLE: entry(503, 6, 'later', 'the node does not answer', 'try again; see torpor get nodes'),
   SNAPSHOT_ON_LOST_NODE: entry(
     503,

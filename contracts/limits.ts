@@ -3,12 +3,20 @@ export const LIMITS = {
   frameBytesMax: 512 * 1024,
   eventBytesMax: 256 * 1024,
   frameEventsMax: 4_096,
+  /** Fewer waiting commands than this are not spread over several frames. */
+  frameCommandsMin: 64,
   appendsInFlightMax: 4,
   appendTimeoutMs: 5_000,
   mailboxCommandsMax: 65_536,
   idempotencyWindowMs: 15 * 60_000,
   idempotencyEntriesMax: 1_000_000,
   clockSkewMsMax: 5_000,
+  /** Between two tries to get a shard's log to take the barrier. */
+  recoveryBackoffMsMin: 25,
+  recoveryBackoffMsMax: 1_000,
+  /** A timer that fired and is still set fires again after this. */
+  timerRetryMs: 1_000,
+  timersFiredAtOnceMax: 256,
   /** A deleted name answers 410 for this long, then 404. */
   goneMs: 24 * 3_600_000,
   shardLeaseMs: 3_000,
@@ -16,6 +24,8 @@ export const LIMITS = {
   shardsPerServerDefault: 4,
   shardsPerClusterDefault: 16,
   rpcTimeoutMs: 30_000,
+  /** Without an answer the same message is sent again after this: whoever took it may have ended with it. */
+  rpcAskAgainMs: 2_000,
   rpcAttemptsMax: 12,
   rpcBackoffMsMin: 25,
   rpcBackoffMsMax: 1_000,
@@ -26,6 +36,7 @@ export const LIMITS = {
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
   reportTimeoutMs: 5_000,
+  reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,
   nodeLeaseRenewMs: 2_000,
@@ -33,11 +44,21 @@ export const LIMITS = {
   nodeSuspectMs: 8_000,
   nodeLostMs: 30_000,
   capacityPublishMs: 1_000,
+  /** Changes of a node within this time go out as one notice. */
+  capacityCoalesceMs: 5,
   reconcileMs: 5_000,
   prepareTtlMs: 5_000,
   prepareCandidatesMax: 8,
+  /** Places that a node makes ready at once; the rest waits in order. */
+  placesAtOnceMax: 3,
+  /** Operations of one actor that may wait on a node. */
+  actorOperationsMax: 32,
+  /** Actors whose highest assignment a node remembers after they left it. */
+  assignmentsKeptMax: 100_000,
   restoresAtOnceMax: 2,
   uploadsAtOnceMax: 2,
+  /** Files of one generation that are copied to or from the object store at once. */
+  filesAtOnceMax: 4,
   uploadBackoffMsMin: 1_000,
   uploadBackoffMsMax: 60_000,
   resumeDeadlineMs: 120_000,
@@ -45,6 +66,11 @@ export const LIMITS = {
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,
+  /** How long a checkpoint that an earlier agent began may still run before another one is begun. */
+  checkpointSettleMs: 10_000,
+  /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
+  restartsMax: 5,
+  restartWindowMs: 10 * 60_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */
@@ -54,10 +80,8 @@ export const LIMITS = {
   gateConnectTimeoutMs: 2_000,
   /** Shorter than servers keep an idle connection: one that the server is about to close must not be used again. */
   gateIdleConnectionMs: 1_500,
-  gateIdleConnectionsPerActorMax: 16,
+  gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
-  /** How long a sandbox may take to answer the end of an idle connection before it is reset. */
-  gateSocketCloseMs: 250,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,
@@ -66,10 +90,14 @@ export const LIMITS = {
   routerIdleConnectionMs: 30_000,
   serverKeepAliveMs: 65_000,
   requestHeadTimeoutMs: 30_000,
-  routerDrainMs: 30_000,
+  routerDrainMs: 10_000,
+  retryAfterSeconds: 1,
   drainMs: 30_000,
   probeTimeoutMs: 30_000,
   probeIntervalMs: 5,
+  /** One attempt of a probe: begins with the first, doubles to the second. */
+  probeAttemptMsMin: 250,
+  probeAttemptMsMax: 2_000,
   uploadDelayMs: 5 * 60_000,
   detachDelayMs: 30 * 60_000,
   maxActorsPerWorker: 1_000,
@@ -77,16 +105,20 @@ export const LIMITS = {
   listPageSizeDefault: 100,
   listPageSizeMax: 1_000,
   feedActorsRememberedMax: 10_000,
-  projectorBatchRowsMax: 5_000,
+  projectorBatchEventsMax: 5_000,
   projectorBatchBytesMax: 8 * 1024 * 1024,
-  projectorEntitiesCachedMax: 50_000,
+  /** Of all shards together; the states of other entities are read from the rows. */
+  projectorStatesKeptMax: 50_000,
   projectorBackoffMsMin: 100,
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,
   readModelQueryTimeoutMs: 30_000,
-  readModelLoadRowsMax: 1_000,
   workerMemoryReserveMib: 64,
+  /** Copies on a node that are remembered as checked. */
+  checkedCopiesMax: 100_000,
   exitNoticeMs: 2_000,
+  idleWatchMs: 1_000,
+  guardReconnectMs: 500,
   /** The first connection to the bus is tried for this long. */
   busConnectMs: 10_000,
   busConnectRetryMs: 100,

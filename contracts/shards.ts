@@ -8,9 +8,17 @@ const FNV_PRIME_32 = 0x01000193
  */
 export function fnv1a32(text: string): number {
   let hash = FNV_OFFSET_32
-  for (const byte of new TextEncoder().encode(text)) {
-    hash = Math.imul(hash ^ byte, FNV_PRIME_32)
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text.charCodeAt(index)
+    if (unit >= 0x80) return fnv1a32Bytes(new TextEncoder().encode(text))
+    hash = Math.imul(hash ^ unit, FNV_PRIME_32)
   }
+  return hash >>> 0
+}
+
+function fnv1a32Bytes(bytes: Uint8Array): number {
+  let hash = FNV_OFFSET_32
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, FNV_PRIME_32)
   return hash >>> 0
 }
 

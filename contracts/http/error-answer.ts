@@ -1,5 +1,6 @@
 import type { Refusal } from '../errors.ts'
 import { ERRORS } from '../errors.ts'
+import { HTTP_HEADERS } from './headers.ts'
 
 export type ErrorAnswer = {
   readonly status: number
@@ -23,7 +24,14 @@ export type ErrorExtras = {
 export function errorAnswer(refusal: Refusal, extras: ErrorExtras = {}): ErrorAnswer {
   const { code, message, remedy, id } = refusal
   const body = `${JSON.stringify({ code, message, remedy, id, ...extras })}\n`
-  const headers = ['content-type', 'application/json', 'content-length', String(Buffer.byteLength(body))]
+  const headers = [
+    HTTP_HEADERS.error,
+    code,
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+  ]
   if (extras.retryAfterSeconds !== undefined) headers.push('retry-after', String(extras.retryAfterSeconds))
   return { status: ERRORS[code].status, headers, body }
 }

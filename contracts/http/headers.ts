@@ -8,6 +8,8 @@ export const HTTP_HEADERS = {
   assignment: 'torpor-assignment',
   /** Router to gate: the client itself waits for `100 Continue`, so the actor is asked, not the gate. */
   clientExpects: 'torpor-client-expects',
+  /** On an answer that a gate or router made itself: the code of the registry. Never an actor's. */
+  error: 'torpor-error',
 } as const
 
 /** Meant for one connection only (RFC 9110 §7.6.1), never sent on. `expect` is settled hop by hop here, too. */

@@ -37,15 +37,17 @@ export function relayBody(from: IncomingMessage, to: ClientRequest): void {
   from.pipe(to)
 }
 
+export type AnswerChange = { readonly drop?: ReadonlySet<string>; readonly add?: readonly string[] }
+
 /** Sends an answer on: head, body, trailers. The head goes out at once even when the body lets wait (event streams). */
-export function relayAnswer(from: IncomingMessage, to: ServerResponse, extra: readonly string[] = []): void {
-  const headers = endToEndHeaders(from.rawHeaders)
+export function relayAnswer(from: IncomingMessage, to: ServerResponse, change: AnswerChange = {}): void {
+  const headers = endToEndHeaders(from.rawHeaders, change.drop)
   const chunked = from.headers['transfer-encoding'] !== undefined && to.req.method !== 'HEAD'
   // Node counts `Trailer` on an answer that is not chunked as an error of ours.
   if (chunked && from.headers.trailer !== undefined && to.req.httpVersion === '1.1') {
     headers.push('Trailer', from.headers.trailer, 'Transfer-Encoding', 'chunked')
   }
-  to.writeHead(from.statusCode ?? 502, from.statusMessage ?? '', [...headers, ...extra])
+  to.writeHead(from.statusCode ?? 502, from.statusMessage ?? '', [...headers, ...(change.add ?? [])])
   from.once('end', () => {
     if (from.rawTrailers.length > 0) to.addTrailers(pairsOf(from.rawTrailers))
   })
@@ -60,17 +62,16 @@ export function relayAnswer(from: IncomingMessage, to: ServerResponse, extra: re
 export function answerRefusal(to: ServerResponse, refusal: Refusal, extras?: ErrorExtras): void {
   if (to.headersSent || to.destroyed) return
   const { status, headers, body } = errorAnswer(refusal, extras)
-  // A body that nobody reads would be taken for the next request.
-  const left = hasBody(to.req) && !to.req.readableEnded
-  to.writeHead(status, [...headers, ...(left ? ['connection', 'close'] : [])])
+  // Whether a client that waits for `100 Continue` still sends its body is open: the next request could be that body.
+  const isOpen = hasBody(to.req) && to.req.headers.expect !== undefined
+  to.writeHead(status, [...headers, ...(isOpen ? ['connection', 'close'] : [])])
   to.end(to.req.method === 'HEAD' ? undefined : body)
 }
 
 /** Breaks an answer off so that the reader notices, whatever its framing is. */
 export function resetAnswer(to: ServerResponse): void {
-  const socket = to.socket
-  if (socket === null) to.destroy()
-  else socket.resetAndDestroy()
+  if (to.socket === null) to.destroy()
+  else reset(to.socket)
 }
 
 /** Joins two sockets until both have ended or one has failed. */
@@ -86,9 +87,12 @@ function endWith(one: Duplex, other: Duplex): void {
   one.once('close', () => other.end(() => other.destroy()))
 }
 
-/** Closes with RST where there is a TCP socket: the peer's stack forgets the connection at once. */
+/**
+ * Closes with RST, so that the peer's stack forgets the connection at once. A socket that was shut down for writing only
+ * closes: its end is on the way, and libuv refuses to reset it (Node then never closes it).
+ */
 export function reset(stream: Duplex): void {
-  if (stream instanceof Socket) stream.resetAndDestroy()
+  if (stream instanceof Socket && !stream.writableEnded && !stream.destroyed) stream.resetAndDestroy()
   else stream.destroy()
 }
 

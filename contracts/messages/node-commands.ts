@@ -52,7 +52,7 @@ export const NODE_COMMANDS = {
   Upload: z.strictObject({ ...actor, generation: z.int(), manifestDigest: z.string(), uri: z.string() }),
   /** Remove the node's copy of a generation (it is COMPLETED, or nothing refers to it any more). */
   DropSnapshot: z.strictObject({ ...actor, generation: z.int() }),
-  /** Remove a generation from the object store; nothing refers to it any more. */
+  /** Remove a generation from the object store, and the node's copy if there is one; nothing refers to it any more. */
   CollectSnapshot: z.strictObject({ ...actor, generation: z.int(), uri: z.string() }),
   /** What the node has: sandboxes, admissions, snapshots, of one actor or of all. */
   Inventory: z.strictObject({ actorUid: z.string().optional() }),

@@ -86,6 +86,12 @@ export type Actor = {
   }
   /** Set while RESUMING: which generation is restored; 0 starts from the image. */
   readonly resume?: { readonly generation: number; readonly trigger: string }
+  /** Set while REVERTING: which generation becomes current (0: birth), and whether a wake follows. */
+  readonly revert?: { readonly generation: number; readonly thenResume: boolean }
+  /** Set by a revert that asked for a wake, until one begins: the control plane sends ResumeActor. */
+  readonly wakeWanted?: boolean
+  /** Reverts with a wake, counted within `restartWindowMs`: what bounds `crashPolicy: restart`. */
+  readonly restarts?: { readonly count: number; readonly lastAtMs: number }
   readonly crash?: CrashReason
   /** Generations that nothing refers to any more and that still wait to be collected on node or store. */
   readonly collect: readonly { readonly generation: number; readonly node: string; readonly uri: string }[]

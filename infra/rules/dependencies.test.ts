@@ -10,7 +10,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'state-machines': ['contracts'],
   'services/actor-host': ['contracts'],
   'services/control-plane': ['contracts', 'state-machines', 'services/actor-host'],
-  'services/node-agent': ['contracts'],
+  'services/node-agent': ['contracts', 'state-machines'],
   'services/router': ['contracts', 'state-machines', 'services/sdk'],
   'services/projector': ['contracts', 'state-machines'],
   'services/sdk': ['contracts'],

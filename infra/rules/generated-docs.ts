@@ -13,7 +13,7 @@ import {
   cloudEventType,
 } from '@torpor/contracts'
 import type { EventName } from '@torpor/contracts'
-import { lifecycleDiagram, lifecycleTable } from '@torpor/state-machines'
+import { actorMachine, mermaidOf, nodeMachine, storageMachine, tablesOf } from '@torpor/state-machines'
 import { z } from 'zod'
 
 const NOTICE = '<!-- Made by `npm run docs`. Edit the source it is made from, not this page. -->'
@@ -109,7 +109,11 @@ function messagesPage(): string {
 const lifecyclePage = (): string =>
   page(
     'The seven states',
-    'From `state-machines/actor-lifecycle/machine.ts`.',
-    `\`\`\`mermaid\n${lifecycleDiagram()}\n\`\`\``,
-    lifecycleTable(),
+    'From `state-machines/actor-lifecycle/machine.ts`; below it the small machines of a snapshot and of a node.',
+    `\`\`\`mermaid\n${mermaidOf(actorMachine)}\`\`\``,
+    tablesOf(actorMachine),
+    "## A snapshot's storage",
+    tablesOf(storageMachine),
+    '## A node',
+    tablesOf(nodeMachine),
   )

@@ -9,7 +9,7 @@ export type CreateActorOptions = CallOptions & {
 
 export type SuspendOptions = CallOptions & CommandInput<'SuspendActor'>
 
-/** One actor. Every method answers with the actor as it stands when the command is done. */
+/** One actor. Commands answer with the actor as it stands when they are done. */
 export interface ActorHandle {
   readonly ref: EntityRef
   /** Creates it SUSPENDED, on its template's golden snapshot. */
@@ -21,10 +21,10 @@ export interface ActorHandle {
   suspend(options?: SuspendOptions): Promise<Actor>
   /** Gives up what it did since its newest COMPLETED snapshot. */
   revert(options?: CallOptions & { readonly thenResume?: boolean }): Promise<Actor>
-  /** Without `anyState` refused outside SUSPENDED and CRASHED. */
-  delete(options?: CallOptions & { readonly anyState?: boolean }): Promise<Actor>
+  /** Resolves when nothing of it is left. Without `anyState` refused outside SUSPENDED and CRASHED. */
+  delete(options?: CallOptions & { readonly anyState?: boolean }): Promise<void>
   /** The last lines that its process wrote, while it runs. */
-  logs(options?: CallOptions & { readonly linesMax?: number }): Promise<readonly string[]>
+  logs(options?: CallOptions & { readonly lines?: number }): Promise<readonly string[]>
 }
 
 export function actorHandle(calls: Calls, atespace: string, name: string): ActorHandle {
@@ -43,9 +43,9 @@ export function actorHandle(calls: Calls, atespace: string, name: string): Actor
     revert: async ({ thenResume, ...call } = {}) =>
       (await calls.command(ref, 'RevertActor', given({ thenResume }), call)).actor,
     delete: async ({ anyState, ...call } = {}) =>
-      (await calls.command(ref, 'DeleteActor', given({ anyState }), call)).actor,
-    logs: async ({ linesMax, ...call } = {}) =>
-      (await calls.query(ref, 'GetActorLogs', given({ linesMax }), call)).lines,
+      void (await calls.command(ref, 'DeleteActor', given({ anyState }), call)),
+    logs: async ({ lines, ...call } = {}) =>
+      (await calls.query(ref, 'GetActorLogs', given({ lines }), call)).lines,
   }
 }
 

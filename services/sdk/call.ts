@@ -1,9 +1,15 @@
-import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
+<<<<<<< HEAD
+import type { Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
 import { LIMITS, TorporError, fault, refusalOf, refuse, sleep } from '@torpor/contracts'
+=======
+import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
+import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
+>>>>>>> kills
 
 /**
  * One request, sent again until it is answered for good.
  * 1. Every attempt sends the same bytes, so the same command id: it is applied once however often it arrives.
+ *    Within an attempt too: who took it may have ended with it.
  * 2. Only codes that say "not decided" are tried again; a refusal is an answer.
  */
 
@@ -14,12 +20,11 @@ const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set([
   'LOG_UNAVAILABLE',
 ])
 
-export type CallWorld = { readonly bus: Bus; readonly clock: Clock; readonly random: Random }
+export type CallWorld = { readonly clock: Clock; readonly random: Random }
 
 export type Call = {
-  readonly subject: string
-  readonly bytes: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
+  /** Sends the same bytes at each attempt; rejects as the bus does. */
+  send(timeoutMs: number): Promise<Uint8Array>
   /** What the errors name. */
   readonly id: string
   /** Over all attempts, in milliseconds; without it only `rpcAttemptsMax` ends the attempts. */
@@ -34,7 +39,7 @@ export async function callUntilAnswered(world: CallWorld, call: Call): Promise<u
     call.timeoutMs === undefined ? Infinity : call.timeoutMs - (world.clock.monotonicMs() - startMs)
   for (let attempt = 1; ; attempt += 1) {
     call.signal?.throwIfAborted()
-    const reply = await untilAborted(attemptOnce(world, call, leftMs()), call.signal)
+    const reply = await untilAborted(attemptOnce(call, leftMs()), call.signal)
     if (reply.ok) return reply.result
     const delayMs = backoffMs(attempt, world.random)
     const mayTryAgain = TRIED_AGAIN.has(reply.error.code) && attempt < LIMITS.rpcAttemptsMax
@@ -49,17 +54,29 @@ export function backoffMs(attempt: number, random: Random): number {
   return fullMs * (0.5 + (random.bytes(1)[0] ?? 0) / 510)
 }
 
+<<<<<<< HEAD
+async function attemptOnce(call: Call, leftMs: number): Promise<Reply<unknown>> {
+  const timeoutMs = Math.max(1, Math.min(call.attemptMs ?? LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
+  try {
+    return parseReply(await call.send(timeoutMs), call.id)
+=======
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
   const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
-    return parseReply(
-      await world.bus.request(call.subject, call.bytes, { timeoutMs, headers: call.headers }),
-      call.id,
-    )
+    const answer = await requestAgain(world.bus, world.clock, call.subject, call.bytes, {
+      timeoutMs,
+      againMs: LIMITS.rpcAskAgainMs,
+      headers: call.headers,
+      isFinal: (bytes) => isDecided(parseReply(bytes, call.id)),
+    })
+    return parseReply(answer, call.id)
+>>>>>>> kills
   } catch (thrown) {
     return { ok: false, error: refusalOf(thrown) }
   }
 }
+
+const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !TRIED_AGAIN.has(reply.error.code)
 
 function parseReply(bytes: Uint8Array, id: string): Reply<unknown> {
   const text = new TextDecoder().decode(bytes)
@@ -67,8 +84,8 @@ function parseReply(bytes: Uint8Array, id: string): Reply<unknown> {
     const reply = JSON.parse(text) as { ok?: unknown; error?: Partial<Refusal> }
     if (reply.ok === true) return reply as Reply<unknown>
     if (reply.ok === false && typeof reply.error?.code === 'string') return reply as Reply<unknown>
-  } catch (cause) {
-    throw fault('INTERNAL', id, { detail: 'the answer is not JSON', cause })
+  } catch {
+    return { ok: false, error: refuse('INTERNAL', id, 'the answer is not JSON') }
   }
   return { ok: false, error: refuse('INTERNAL', id, 'the answer is no reply') }
 }

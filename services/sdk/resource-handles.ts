@@ -10,7 +10,7 @@ export interface TemplateHandle {
   readonly ref: EntityRef
   create(spec: TemplateSpec, options?: CallOptions): Promise<ActorTemplate>
   get(options?: CallOptions): Promise<ActorTemplate>
-  delete(options?: CallOptions): Promise<ActorTemplate>
+  delete(options?: CallOptions): Promise<void>
 }
 
 export function templateHandle(calls: Calls, atespace: string, name: string): TemplateHandle {
@@ -19,7 +19,7 @@ export function templateHandle(calls: Calls, atespace: string, name: string): Te
     ref,
     create: async (spec, call) => (await calls.command(ref, 'CreateActorTemplate', { spec }, call)).template,
     get: async (call) => (await calls.query(ref, 'GetActorTemplate', {}, call)).template,
-    delete: async (call) => (await calls.command(ref, 'DeleteActorTemplate', {}, call)).template,
+    delete: async (call) => void (await calls.command(ref, 'DeleteActorTemplate', {}, call)),
   }
 }
 
@@ -29,7 +29,7 @@ export interface WorkerPoolHandle {
   create(spec: PoolSpec, options?: CallOptions): Promise<WorkerPool>
   update(spec: PoolSpec, options?: CallOptions): Promise<WorkerPool>
   get(options?: CallOptions): Promise<WorkerPool>
-  delete(options?: CallOptions): Promise<WorkerPool>
+  delete(options?: CallOptions): Promise<void>
 }
 
 export function workerPoolHandle(calls: Calls, name: string): WorkerPoolHandle {
@@ -39,7 +39,7 @@ export function workerPoolHandle(calls: Calls, name: string): WorkerPoolHandle {
     create: async (spec, call) => (await calls.command(ref, 'CreateWorkerPool', { spec }, call)).workerPool,
     update: async (spec, call) => (await calls.command(ref, 'UpdateWorkerPool', { spec }, call)).workerPool,
     get: async (call) => (await calls.query(ref, 'GetWorkerPool', {}, call)).workerPool,
-    delete: async (call) => (await calls.command(ref, 'DeleteWorkerPool', {}, call)).workerPool,
+    delete: async (call) => void (await calls.command(ref, 'DeleteWorkerPool', {}, call)),
   }
 }
 
@@ -48,7 +48,7 @@ export interface AtespaceHandle {
   readonly ref: EntityRef
   create(options?: CallOptions): Promise<Atespace>
   get(options?: CallOptions): Promise<Atespace>
-  delete(options?: CallOptions): Promise<Atespace>
+  delete(options?: CallOptions): Promise<void>
 }
 
 export function atespaceHandle(calls: Calls, name: string): AtespaceHandle {
@@ -57,7 +57,7 @@ export function atespaceHandle(calls: Calls, name: string): AtespaceHandle {
     ref,
     create: async (call) => (await calls.command(ref, 'CreateAtespace', {}, call)).atespace,
     get: async (call) => (await calls.query(ref, 'GetAtespace', {}, call)).atespace,
-    delete: async (call) => (await calls.command(ref, 'DeleteAtespace', {}, call)).atespace,
+    delete: async (call) => void (await calls.command(ref, 'DeleteAtespace', {}, call)),
   }
 }
 

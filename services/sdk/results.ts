@@ -14,14 +14,15 @@ type ResultsByCommand = {
   ResumeActor: { readonly actor: Actor }
   SuspendActor: { readonly actor: Actor }
   RevertActor: { readonly actor: Actor }
-  DeleteActor: { readonly actor: Actor }
+  /** Answered when nothing of it is left. */
+  DeleteActor: object
   CreateActorTemplate: { readonly template: ActorTemplate }
-  DeleteActorTemplate: { readonly template: ActorTemplate }
+  DeleteActorTemplate: object
   CreateWorkerPool: { readonly workerPool: WorkerPool }
   UpdateWorkerPool: { readonly workerPool: WorkerPool }
-  DeleteWorkerPool: { readonly workerPool: WorkerPool }
+  DeleteWorkerPool: object
   CreateAtespace: { readonly atespace: Atespace }
-  DeleteAtespace: { readonly atespace: Atespace }
+  DeleteAtespace: object
   DrainNode: { readonly node: Node }
 }
 
@@ -50,7 +51,12 @@ export type QueryResult<Name extends QueryName> = ResultsByQuery[Name]
 export type ListItem<Name extends ListQueryName> = ItemsByList[Name]
 
 /** What any control plane says of the system. */
-export type SystemInfo = { readonly shards: number; readonly version: string }
+export type SystemInfo = {
+  readonly shards: number
+  readonly version: string
+  /** Name of the one that answered. */
+  readonly controlPlane: string
+}
 
 /** How far the read model is: frames in its rows, and frames in the log. */
 export type ReadModelInfo = {

@@ -67,6 +67,9 @@ function versionOneMounts(): ReadonlyMap<string, string> {
 
 function version1(mounts: ReadonlyMap<string, string>): Cgroups {
   const roots = [...new Set(mounts.values())]
+  // whoever makes a worker's group makes it where limits are set, not where only CPU time is counted: there it is ours
+  const others = new Set(CONTROLLERS.filter((name) => name !== 'cpuacct').map((name) => mounts.get(name)))
+  const accounting = roots.filter((root) => !others.has(root))
   const file = (controller: string, path: string, name: string): string =>
     join(mounts.get(controller) ?? '/', path, name)
   const members = async (path: string): Promise<readonly number[]> => {
@@ -111,6 +114,7 @@ function version1(mounts: ReadonlyMap<string, string>): Cgroups {
     kill: (path) => killAll(path, members, thaw),
     remove: async (path) => {
       await Promise.all(roots.map((root) => removeTree(join(root, path))))
+      await Promise.all(accounting.map((root) => removeEmptyParents(root, path)))
     },
     children: (path) => folderNames(file('memory', path, '')),
   }
@@ -193,7 +197,8 @@ async function killAll(path: string, members: Members, thaw: Thaw): Promise<void
   }
 }
 
-function killOne(pid: number): void {
+/** SIGKILL; one that is gone already is no error. */
+export function killOne(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
@@ -204,6 +209,16 @@ function killOne(pid: number): void {
 async function removeTree(folder: string): Promise<void> {
   for (const name of await folderNames(folder)) await removeTree(join(folder, name))
   await rmdir(folder).catch(ignoreMissing)
+}
+
+async function removeEmptyParents(root: string, path: string): Promise<void> {
+  for (let parent = dirname(join('/', path)); parent !== '/'; parent = dirname(parent)) {
+    const gone = await rmdir(join(root, parent)).then(
+      () => true,
+      () => false,
+    )
+    if (!gone) return
+  }
 }
 
 async function folderNames(folder: string): Promise<string[]> {

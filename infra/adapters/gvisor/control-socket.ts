@@ -3,11 +3,12 @@
  * with one. Used to wait for the exit code (an answer that comes when the process ends) and to see the end at once (the
  * socket closes when the sandbox is gone, whatever the cause). Boundary: calls that pass file descriptors need `runsc`.
  */
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
 import { z } from 'zod'
 import { GVISOR_LIMITS } from './options.ts'
 
-const answerSchema = z.object({ success: z.boolean(), err: z.string(), result: z.unknown() })
+const answerSchema = z.object({ success: z.boolean(), err: z.string(), result: z.unknown().optional() })
+type Answer = z.infer<typeof answerSchema>
 
 export type ProcessEnd =
   /** The process ended, and the sandbox said how. */
@@ -22,30 +23,46 @@ export const controlSocketPath = (root: string, id: string): string => `${root}/
  * Waits for the end of the sandbox's process. Needs neither polling nor a process of its own.
  * @param signal ends the wait; the promise then never settles
  */
-export function waitForProcessEnd(root: string, id: string, signal: AbortSignal): Promise<ProcessEnd> {
+export async function waitForProcessEnd(root: string, id: string, signal: AbortSignal): Promise<ProcessEnd> {
+  const answer = await call(root, id, 'containerManager.Wait', signal)
+  if (signal.aborted) return new Promise(() => undefined)
+  return answer?.success === true ? { kind: 'exited', waitStatus: Number(answer.result) } : { kind: 'gone' }
+}
+
+/** Whether the sandbox lives and can still be spoken to. */
+export async function sandboxAnswers(root: string, id: string): Promise<boolean> {
+  const signal = AbortSignal.timeout(GVISOR_LIMITS.controlTimeoutMs)
+  const answer = await call(root, id, 'containerManager.ContainerRuntimeState', signal)
+  return answer?.success === true
+}
+
+/** One call on a connection of its own; undefined when the socket closes, or `signal` aborts, before an answer. */
+function call(root: string, id: string, method: string, signal: AbortSignal): Promise<Answer | undefined> {
   return new Promise((resolve) => {
-    const socket: Socket = connect({ path: controlSocketPath(root, id) })
+    const socket = connect({ path: controlSocketPath(root, id) })
+    const stop = (): void => void socket.destroy()
     let text = ''
-    signal.addEventListener('abort', () => socket.destroy(), { once: true })
-    socket.on('connect', () => socket.write(JSON.stringify({ method: 'containerManager.Wait', arg: id })))
+    signal.addEventListener('abort', stop, { once: true })
+    socket.on('connect', () => socket.write(JSON.stringify({ method, arg: id })))
     socket.on('data', (part) => {
       text = (text + part.toString('utf8')).slice(-GVISOR_LIMITS.controlAnswerBytesMax)
-      const waitStatus = waitStatusOf(text)
-      if (waitStatus === undefined) return
+      const answer = answerOf(text)
+      if (answer === undefined) return
+      resolve(answer)
       socket.destroy()
-      resolve({ kind: 'exited', waitStatus })
     })
     socket.on('error', () => undefined)
     socket.on('close', () => {
-      if (!signal.aborted) resolve({ kind: 'gone' })
+      signal.removeEventListener('abort', stop)
+      resolve(undefined)
     })
   })
 }
 
-function waitStatusOf(text: string): number | undefined {
+/** An answer may come in pieces. */
+function answerOf(text: string): Answer | undefined {
   try {
-    const answer = answerSchema.parse(JSON.parse(text))
-    return answer.success ? Number(answer.result) : undefined
+    return answerSchema.parse(JSON.parse(text))
   } catch {
     return undefined
   }

@@ -4,18 +4,21 @@ import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { openCgroups } from './cgroups.ts'
 import { openImages } from './images.ts'
+import { claimNetwork, releaseNetwork } from './network-claim.ts'
+import { removeNetworkRules, setNetworkRules } from './network-rules.ts'
 import { networkPool } from './network-pool.ts'
-import { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
+import { GVISOR_LIMITS, gvisorOptions, type GivenOptions, type GvisorOptions } from './options.ts'
 import { checkProcessRoot, orphansAreReaped } from './process-root.ts'
 import { runCommand } from './run-command.ts'
-import { runscCommands } from './runsc.ts'
+import { openRunsc } from './runsc.ts'
 import { gvisorRuntime } from './runtime.ts'
 import { slotFolders } from './slot.ts'
 import { nodeCgroup, slotMaker } from './slot-maker.ts'
 
+export { clearNode, type NodeOnMachine } from './clear-node.ts'
 export { checkProcessRoot } from './process-root.ts'
 export { openCgroups, type CgroupLimits, type Cgroups } from './cgroups.ts'
-export { GVISOR_LIMITS, gvisorOptions, type GvisorOptions } from './options.ts'
+export { GVISOR_LIMITS, type GivenOptions, type GvisorOptions } from './options.ts'
 export { nodeCgroup } from './slot-maker.ts'
 
 /**
@@ -24,15 +27,15 @@ export { nodeCgroup } from './slot-maker.ts'
  * @throws SETUP_INCOMPLETE when the process or the machine cannot run gVisor; CONFIG_INVALID for options out of bounds
  * @example const runtime = await openGvisorRuntime({ runscPath, stateDir, runDir: '/run/torpor/n1', nodeTag: 'n1' })
  */
-export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[0]): Promise<SandboxRuntime> {
-  const options = gvisorOptions(given)
-  checkOptions(options)
-  const runsc = runscCommands(options)
-  const runscVersion = await runsc.version()
-  await checkProcessRoot(runscVersion)
+export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRuntime> {
+  checkOptions(given)
+  checkProcessRoot()
+  const options = gvisorOptions(given, await claimNetwork(given, given.network))
+  const runsc = await openRunsc(options)
   void noteMissingReaper(options)
   await mkdir(join(options.stateDir, 'overlays'), { recursive: true })
   await mkdir(options.runDir, { recursive: true, mode: 0o700 })
+  await setNetworkRules(options)
   const cgroups = openCgroups()
   await cgroups.make(nodeCgroup(options))
   const shared = {
@@ -44,24 +47,34 @@ export async function openGvisorRuntime(given: Parameters<typeof gvisorOptions>[
   }
   const slots = slotMaker(shared)
   const images = openImages(options.stateDir)
-  const runtime = await gvisorRuntime({ ...shared, images, slots, runscVersion })
+  const context = {
+    ...shared,
+    images,
+    slots,
+    sandboxes: new Map(),
+    cleaning: new Map<Promise<void>, string>(),
+  }
+  const runtime = await gvisorRuntime(context)
   return {
     ...runtime,
     close: async () => {
       await runtime.close()
       if ((await runtime.list()).length > 0) return
       await cgroups.remove(nodeCgroup(options))
+      await removeNetworkRules(options)
+      await releaseNetwork(options, options.network)
       await removeRunDir(options.runDir)
     },
   }
 }
 
-function checkOptions({ nodeTag, runDir, network }: GvisorOptions): void {
+function checkOptions({ nodeTag, runDir, network }: GivenOptions): void {
   const tags = new RegExp(`^[a-z0-9]{1,${GVISOR_LIMITS.tagLengthMax}}$`)
   if (!tags.test(nodeTag)) throw fault('CONFIG_INVALID', `nodeTag ${nodeTag}`)
   if (runDir.length > GVISOR_LIMITS.runDirLengthMax)
     throw fault('CONFIG_INVALID', `runDir ${runDir}`, { detail: 'too long' })
-  if (!/^\d{1,3}\.\d{1,3}$/.test(network)) throw fault('CONFIG_INVALID', `network ${network}`)
+  if (network !== undefined && !/^\d{1,3}\.\d{1,3}$/.test(network))
+    throw fault('CONFIG_INVALID', `network ${network}`)
 }
 
 /** runsc keeps the empty network namespace of its file servers as a mount in its folder. */

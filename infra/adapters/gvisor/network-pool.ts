@@ -27,7 +27,8 @@ export type NetworkPool = {
   close(): Promise<void>
 }
 
-const prefix = (tag: string): string => `tp${tag}-`
+/** How the names of this node's namespaces and interfaces begin. */
+export const interfacePrefix = (tag: string): string => `tp${tag}-`
 
 export function networkPool(options: GvisorOptions): NetworkPool {
   const free: SlotNetwork[] = []
@@ -83,7 +84,7 @@ export function networkPool(options: GvisorOptions): NetworkPool {
     },
     removeStrays: async () => {
       const inUse = new Set([...used].map((index) => networkOf(options, index).name))
-      const names = await namespaceNames(prefix(options.nodeTag))
+      const names = await namespaceNames(interfacePrefix(options.nodeTag))
       await remove(names.filter((name) => !inUse.has(name)))
     },
     close: async () => {
@@ -98,8 +99,13 @@ export function networkPool(options: GvisorOptions): NetworkPool {
   }
 }
 
+/** Removes every network of a node. */
+export async function removeNamespaces(nodeTag: string): Promise<void> {
+  await remove(await namespaceNames(interfacePrefix(nodeTag)))
+}
+
 function networkOf({ nodeTag, network }: GvisorOptions, index: number): SlotNetwork {
-  const name = `${prefix(nodeTag)}${index}`
+  const name = `${interfacePrefix(nodeTag)}${index}`
   return { name, index, ipAddress: address(network, index, 2), namespacePath: `/var/run/netns/${name}` }
 }
 

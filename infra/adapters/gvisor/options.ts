@@ -8,7 +8,7 @@ export type GvisorOptions = {
   readonly runDir: string
   /** 1–6 characters of a–z, 0–9 that tell this node's interfaces, namespaces and cgroups from those of another. */
   readonly nodeTag: string
-  /** The /16 from which each slot gets a /30, as its first two numbers. */
+  /** The /16 from which each slot gets a /30, as its first two numbers; see `network-claim.ts`. */
   readonly network: string
   /** Networks kept ready. */
   readonly networksAheadMax: number
@@ -19,17 +19,19 @@ export type GvisorOptions = {
   readonly onNote: (note: string) => void
 }
 
-/** Options with their defaults. @example gvisorOptions({ runscPath, stateDir, runDir: '/run/torpor', nodeTag: 'n1' }) */
-export function gvisorOptions(
-  given: Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> & Partial<GvisorOptions>,
-): GvisorOptions {
+/** What an agent gives: paths and its tag, and what it wants otherwise than usual. */
+export type GivenOptions = Pick<GvisorOptions, 'runscPath' | 'stateDir' | 'runDir' | 'nodeTag'> &
+  Partial<GvisorOptions>
+
+/** Options with their defaults. */
+export function gvisorOptions(given: GivenOptions, network: string): GvisorOptions {
   return {
-    network: '10.231',
     networksAheadMax: 4,
     sandboxesAheadMax: 4,
     platform: 'systrap',
     onNote: () => undefined,
     ...given,
+    network,
   }
 }
 
@@ -44,8 +46,11 @@ export const GVISOR_LIMITS = {
   ipTimeoutMs: 10_000,
   execTimeoutMs: 30_000,
   execOutputBytesMax: 1024 * 1024,
-  controlConnectTimeoutMs: 2_000,
+  controlTimeoutMs: 2_000,
   controlAnswerBytesMax: 1024 * 1024,
+  /** Together under a second: an end must be known within two. */
+  waitAttemptsMax: 20,
+  waitRetryMs: 25,
   endTimeoutMs: 10_000,
   endPollMs: 2,
   aheadDelayMs: 250,

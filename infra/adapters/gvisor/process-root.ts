@@ -7,18 +7,10 @@ import { runCommand } from './run-command.ts'
 const REAP_MS_MAX = 10_000
 const REAP_POLL_MS = 100
 
-/**
- * Throws SETUP_INCOMPLETE unless this process is root and, for a runsc from before 2025, sees no
- * `/proc/sys/net/core/rmem_default`: such a build takes every network namespace of kernel 6.13 and later for the root one.
- */
-export async function checkProcessRoot(runscVersion: string): Promise<void> {
-  if (process.getuid?.() !== 0)
-    throw fault('SETUP_INCOMPLETE', 'gvisor', { detail: 'run the node agent as root' })
-  if (!(await mistakesNamespaces(runscVersion))) return
-  throw fault('SETUP_INCOMPLETE', 'gvisor', {
-    detail:
-      'this runsc needs: unshare -m --propagation unchanged sh -c "mount -t tmpfs tmpfs /proc/sys/net && exec node …"',
-  })
+/** Throws SETUP_INCOMPLETE unless this process is root: it makes network namespaces, mounts and control groups. */
+export function checkProcessRoot(): void {
+  if (process.getuid?.() === 0) return
+  throw fault('SETUP_INCOMPLETE', 'gvisor', { detail: 'run the node agent as root' })
 }
 
 /**
@@ -36,11 +28,4 @@ export async function orphansAreReaped(): Promise<boolean> {
     await pause(REAP_POLL_MS, undefined, { ref: false })
   }
   return false
-}
-
-async function mistakesNamespaces(runscVersion: string): Promise<boolean> {
-  const date = /(20\d{6})/.exec(runscVersion)?.[1]
-  if (date === undefined || date >= '20250101') return false
-  const probe = ['-n', 'test', '-e', '/proc/sys/net/core/rmem_default']
-  return (await runCommand('unshare', probe, { timeoutMs: 5_000 })).code === 0
 }

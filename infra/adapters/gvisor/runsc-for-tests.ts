@@ -1,13 +1,29 @@
 import { accessSync, constants } from 'node:fs'
 import { join } from 'node:path'
 import { runCommand } from './run-command.ts'
+import { isOld, versionOf } from './runsc.ts'
 
 const REPOSITORY = join(import.meta.dirname, '../../..')
 
-/** The runsc that tests use, or why there is none: `$TORPOR_RUNSC`, the set-up's, or one on PATH. */
-export async function gvisorForTests(): Promise<{ readonly runscPath?: string; readonly reason: string }> {
-  if (process.platform !== 'linux') return { reason: '(skipped: no Linux)' }
-  if (process.getuid?.() !== 0) return { reason: '(skipped: needs root)' }
+export type GvisorForTests = {
+  /** `$TORPOR_RUNSC`, the set-up's, or one on PATH; absent when tests of gVisor cannot run. */
+  readonly runscPath?: string
+  /** For the name of the tests: which runsc, or why none. */
+  readonly reason: string
+  readonly hasPacketFilter: boolean
+  /** A build that is known to fail some of them; those are left out. */
+  readonly isOld: boolean
+}
+
+export async function gvisorForTests(): Promise<GvisorForTests> {
+  const hasPacketFilter = await starts('iptables', '--version')
+  const no = (reason: string): GvisorForTests => ({
+    reason: `(skipped: ${reason})`,
+    hasPacketFilter,
+    isOld: false,
+  })
+  if (process.platform !== 'linux') return no('no Linux')
+  if (process.getuid?.() !== 0) return no('needs root')
   const path = (process.env['PATH'] ?? '').split(':').map((folder) => join(folder, 'runsc'))
   const given = process.env['TORPOR_RUNSC']
   const places = [
@@ -16,9 +32,15 @@ export async function gvisorForTests(): Promise<{ readonly runscPath?: string; r
     ...path,
   ]
   const runscPath = places.find(isProgram)
-  if (runscPath === undefined) return { reason: '(skipped: no runsc)' }
-  const umoci = await runCommand('umoci', ['--version'], { timeoutMs: 5_000 }).catch(() => undefined)
-  return umoci === undefined ? { reason: '(skipped: no umoci)' } : { runscPath, reason: `on ${runscPath}` }
+  if (runscPath === undefined) return no('no runsc')
+  if (!(await starts('umoci', '--version'))) return no('no umoci')
+  const version = await versionOf(runscPath)
+  return { runscPath, reason: `on runsc ${version}`, hasPacketFilter, isOld: isOld(version) }
+}
+
+async function starts(file: string, argument: string): Promise<boolean> {
+  const result = await runCommand(file, [argument], { timeoutMs: 5_000 }).catch(() => undefined)
+  return result?.code === 0
 }
 
 function isProgram(file: string): boolean {

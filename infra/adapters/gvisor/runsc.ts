@@ -6,10 +6,9 @@ import { runCommand, type CommandOptions, type CommandResult } from './run-comma
 
 /** The command line of runsc: one method per verb that the driver uses. */
 export type Runsc = {
-  /** Flags, as every call has them: a sandbox must be restored with those it was created with. */
-  readonly flags: readonly string[]
+  readonly version: string
+  /** Folder of its own files and of the control sockets. */
   readonly root: string
-  version(): Promise<string>
   /** Creates without running; all of it is born in the control groups whose files are given. */
   create(
     id: string,
@@ -29,10 +28,18 @@ export type Runsc = {
 /** Enters the cgroups that are named before `--`, then becomes the rest: all that runsc starts is born inside. */
 const ENTER_CGROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
 
-/** @param options what the agent was configured with */
-export function runscCommands(options: GvisorOptions): Runsc {
+/**
+ * Builds from before 2025 take every network namespace of kernel 6.13 and later for the root one, because they find
+ * `/proc/sys/net/core/rmem_default` there: they are shown an empty folder instead.
+ */
+const HIDE_NET_SETTINGS = ['unshare', '-m', '--propagation', 'unchanged', 'sh', '-c']
+const HIDDEN = 'mount -t tmpfs tmpfs /proc/sys/net && exec "$@"'
+
+/** Finds out which build it is. @param options what the agent was configured with */
+export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
+  const version = await versionOf(options.runscPath)
+  const old = isOld(version)
   const root = options.runDir
-  const overlays = join(options.stateDir, 'overlays')
   const flags = [
     '--root',
     root,
@@ -40,34 +47,31 @@ export function runscCommands(options: GvisorOptions): Runsc {
     '--network=sandbox',
     // the driver owns the cgroups: a sandbox moves to the worker that books it after it was created
     '--ignore-cgroups',
-    // files written to the root file system lie on disk, not in memory, and are part of a checkpoint
-    `--overlay2=root:dir=${overlays}`,
     '--net-disconnect-ok',
   ]
-  const call = (args: readonly string[], more?: Partial<CommandOptions>): Promise<CommandResult> =>
-    runCommand(options.runscPath, [...flags, ...args], {
-      timeoutMs: GVISOR_LIMITS.commandTimeoutMs,
-      ...more,
-    })
+  // files written to the root file system lie on disk, not in memory, and are part of a checkpoint
+  const overlay = `--overlay2=root:dir=${join(options.stateDir, 'overlays')}`
+  const bounded = (diskMib: number): string => (old ? overlay : `${overlay},size=${diskMib}M`)
+  const hidden = old ? [...HIDE_NET_SETTINGS, HIDDEN, 'sh'] : []
+  const call = (args: readonly string[], more: Partial<CommandOptions> = {}): Promise<CommandResult> =>
+    run([options.runscPath, ...flags, overlay, ...args], more)
+  const callWithNetwork = (
+    args: readonly string[],
+    more: Partial<CommandOptions> = {},
+  ): Promise<CommandResult> => run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
   const pages = { timeoutMs: GVISOR_LIMITS.pagesTimeoutMs }
   return {
-    flags,
+    version,
     root,
-    version: async () => {
-      const { stdout } = await runCommand(options.runscPath, ['--version'], { timeoutMs: 10_000 })
-      return /version (\S+)/.exec(stdout)?.[1] ?? 'unknown'
-    },
     create: (id, bundle, outputFd, memberFiles, diskMib) => {
-      const bounded = flags.map((flag) => (flag.startsWith('--overlay2') ? `${flag},size=${diskMib}M` : flag))
-      const command = [options.runscPath, ...bounded, 'create', '-bundle', bundle, id]
-      return runCommand('/bin/sh', ['-c', ENTER_CGROUPS, 'sh', ...memberFiles, '--', ...command], {
-        timeoutMs: GVISOR_LIMITS.commandTimeoutMs,
+      const create = [options.runscPath, ...flags, bounded(diskMib), 'create', '-bundle', bundle, id]
+      return run(['/bin/sh', '-c', ENTER_CGROUPS, 'sh', ...memberFiles, '--', ...hidden, ...create], {
         outputFd,
       })
     },
-    start: (id) => call(['start', id]),
+    start: (id) => callWithNetwork(['start', id]),
     restore: (id, bundle, image) =>
-      call(['restore', '-detach', '-bundle', bundle, '-image-path', image, id], pages),
+      callWithNetwork(['restore', '-detach', '-bundle', bundle, '-image-path', image, id], pages),
     checkpoint: (id, image) => call(['checkpoint', '-compression=none', '-image-path', image, id], pages),
     exec: (id, command) =>
       call(['exec', id, ...command], {
@@ -79,6 +83,27 @@ export function runscCommands(options: GvisorOptions): Runsc {
       await Promise.all(names.map((name) => rm(join(root, name), { force: true })))
     },
   }
+}
+
+function run([file = '', ...args]: readonly string[], more: Partial<CommandOptions>): Promise<CommandResult> {
+  return runCommand(file, args, { timeoutMs: GVISOR_LIMITS.commandTimeoutMs, ...more })
+}
+
+/** @throws SETUP_INCOMPLETE when it cannot be started */
+export async function versionOf(runscPath: string): Promise<string> {
+  const result = await run([runscPath, '--version'], {}).catch((cause: unknown) => {
+    throw fault('SETUP_INCOMPLETE', runscPath, { detail: 'runsc cannot be started', cause })
+  })
+  return /version (\S+)/.exec(result.stdout)?.[1] ?? 'unknown'
+}
+
+/**
+ * Whether it is a build from before 2025: such a one has no disk limit, breaks a connection that is open at a checkpoint,
+ * and does not always tell how a process ended. Every version names its day; one that does not is taken for a new one.
+ */
+export function isOld(version: string): boolean {
+  const day = /20\d{6}/.exec(version)?.[0]
+  return day !== undefined && day < '20250101'
 }
 
 /** Throws what runsc said when it failed. */

@@ -119,7 +119,7 @@ export async function unpackFolder(file: string, folder: string): Promise<void> 
     await source.close()
   }
   // a folder's time changes with what is put into it
-  for (const { path, mtimeS } of times.reverse()) await utimes(join(folder, path), mtimeS, mtimeS)
+  for (const { path, mtimeS } of times.toReversed()) await utimes(join(folder, path), mtimeS, mtimeS)
 }
 
 /** Its folder must be of this archive: then no link of the archive can lead elsewhere. */

@@ -10,6 +10,8 @@ import { eventFeed } from './event-feed.ts'
 import { eventLog } from './event-log.ts'
 import { streamState } from './jetstream-api.ts'
 import type { BusLink } from './link.ts'
+import type { CapturedNodeCommand } from './node-commands.ts'
+import { followNodeCommands } from './node-commands.ts'
 import { shardLeases } from './shard-leases.ts'
 import { SHARDS_METADATA } from './stream-configs.ts'
 
@@ -31,6 +33,8 @@ export type NatsAdapter = {
   readonly leases: ShardLeases
   readonly durableCommands: DurableCommands
   readonly feed: EventFeed
+  /** Commands to a node after a sequence of the stream NODE_COMMANDS, until the signal. */
+  nodeCommands(node: string, sinceSequence: number, signal: AbortSignal): AsyncIterable<CapturedNodeCommand>
   readonly info: { readonly serverVersion: string; readonly url: string }
   close(): Promise<void>
 }
@@ -52,6 +56,7 @@ export async function connectNats(options: NatsOptions): Promise<NatsAdapter> {
       leases,
       durableCommands: durableCommands(link),
       feed: eventFeed(link),
+      nodeCommands: (node, sinceSequence, signal) => followNodeCommands(link, node, sinceSequence, signal),
       info: { serverVersion: link.connection.info?.version ?? '', url: options.url },
       async close() {
         leases.close()

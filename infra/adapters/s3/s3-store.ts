@@ -88,6 +88,7 @@ async function sendFile(
   file: { readonly path: string; readonly size: number },
   signal?: AbortSignal,
 ): Promise<void> {
+  // After the last wait before the listener below: an abort in between would be heard by nobody.
   signal?.throwIfAborted()
   const body = createReadStream(file.path, { highWaterMark: READ_CHUNK_BYTES })
   const upload = new Upload({

@@ -95,7 +95,7 @@ function privateLists(folder, suite, mirror) {
 }
 
 /** The site that serves the release this machine runs. */
-async function readMirror() {
+export async function readMirror() {
   const args = ['indextargets', '--format', '$(SITE) $(CODENAME)', 'Created-By: Packages']
   const { stdout } = await runCommand('apt-get', args, { env: ENVIRONMENT })
   const codename = (

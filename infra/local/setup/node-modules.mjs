@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { lastWords, runCommand } from './run-command.mjs'
 
@@ -27,15 +27,24 @@ export function pinnedNode(root) {
   return path.join(root, 'node_modules', '.bin', 'node')
 }
 
-/** `npm ci` without install scripts of others: the two things they would do for us are done and checked here. */
+/** `npm ci` without install scripts of others: what they would do for us is done here. */
 export async function installNodeModules(root) {
   const npm = npmCommand(root)
   const args = [...npm.args, 'ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const ended = await runCommand(npm.command, args, { cwd: root, env: npm.env })
   if (ended.code !== 0) throw new Error(`npm ci: ${lastWords(ended)}`)
   linkPostgresLibraries(root)
-  const version = await runCommand(pinnedNode(root), ['--version'])
-  if (version.code !== 0) throw new Error(`the pinned Node does not run here: ${lastWords(version)}`)
+  linkPinnedNode(root)
+}
+
+/** npm 9 leaves this link out: it takes the packages of the other platforms for owners of the same name. */
+function linkPinnedNode(root) {
+  const link = pinnedNode(root)
+  const names = [`node-${process.platform}-${process.arch}`, `node-bin-${process.platform}-${process.arch}`]
+  const installed = names.find((name) => existsSync(path.join(root, 'node_modules', name, 'bin/node')))
+  if (existsSync(link) || !installed) return
+  mkdirSync(path.dirname(link), { recursive: true })
+  symlinkSync(path.join('..', installed, 'bin/node'), link)
 }
 
 /**

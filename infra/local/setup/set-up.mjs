@@ -10,6 +10,7 @@ import {
   linkPostgresLibraries,
   nodeModulesMatchLock,
 } from './node-modules.mjs'
+import { makeNodeRun } from './node-runs.mjs'
 import { estimate, planTools } from './plan-setup.mjs'
 import { probeMachine } from './probe-machine.mjs'
 import { withProgress } from './progress.mjs'
@@ -44,6 +45,7 @@ export async function setUp(root, toolNames) {
 
   if (!modulesFit) await withProgress('node modules', NODE_MODULES.seconds, () => installNodeModules(root))
   linkPostgresLibraries(root)
+  await makeNodeRun(root, facts)
   const { installed, failed } =
     missing.length === 0
       ? { installed: {}, failed: {} }

@@ -4,7 +4,12 @@ import { domainEventOf } from '@torpor/contracts'
 /** `ActorSuspended v9 gen2 SNAPSHOT_STORAGE_STATE_PENDING`: one event as the story prints it. */
 export function eventLine(event: CloudEvent): string {
   const domain = domainEventOf(event)
-  const words = [domain?.type ?? event.type, event.subject, `v${event.version}`, domain ? detailOf(domain) : '']
+  const words = [
+    domain?.type ?? event.type,
+    event.subject,
+    `v${event.version}`,
+    domain ? detailOf(domain) : '',
+  ]
   return words.filter((word) => word !== '').join(' ')
 }
 

@@ -9,6 +9,8 @@ export type StoryOptions = {
   readonly remove: boolean
   /** Tell it with the simulated sandbox. */
   readonly simulated: boolean
+  /** Folder that keeps everything of the demo; empty for the one in the checkout. */
+  readonly data: string
   readonly help: boolean
 }
 
@@ -20,6 +22,7 @@ Starts a whole Torpor on this machine, tells the story of one actor that sleeps 
   --fresh       forget the actors and the data of earlier runs first
   --remove      remove the data of earlier runs, and end
   --simulated   use the simulated sandbox (no Linux, root or gVisor needed); the output says so
+  --data DIR    keep everything in DIR instead of .torpor/data
   --help        this text
 `
 
@@ -29,7 +32,14 @@ export function readOptions(words: readonly string[]): StoryOptions | { readonly
   try {
     const { values } = parseArgs({
       args: [...words],
-      options: { once: flag, fresh: flag, remove: flag, simulated: flag, help: { ...flag, short: 'h' } },
+      options: {
+        once: flag,
+        fresh: flag,
+        remove: flag,
+        simulated: flag,
+        data: { type: 'string', default: '' },
+        help: { ...flag, short: 'h' },
+      },
     })
     return values
   } catch (cause) {

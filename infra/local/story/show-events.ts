@@ -13,12 +13,18 @@ export function showEvents(client: TorporClient, tell: Teller, clock: Clock) {
   const ending = new AbortController()
   const lastVersion = new Map<string, number>()
   const follow = async () => {
-    for await (const event of client.events({ atespace: DEMO_ATESPACE, from: 'now', signal: ending.signal })) {
+    for await (const event of client.events({
+      atespace: DEMO_ATESPACE,
+      from: 'now',
+      signal: ending.signal,
+    })) {
       tell.event(eventLine(event))
       lastVersion.set(event.subject, event.version)
     }
   }
-  void follow().catch((cause: unknown) => ending.signal.aborted || tell.line(`events ended: ${String(cause)}`))
+  void follow().catch(
+    (cause: unknown) => ending.signal.aborted || tell.line(`events ended: ${String(cause)}`),
+  )
   return {
     /** Resolves once the event that the actor's version names is printed, or after a bounded wait: the stream is no truth. */
     async shown(actor: Actor): Promise<void> {

@@ -16,6 +16,8 @@ export type Stage = {
   readonly host: string
   /** Where the demo keeps its ledger. */
   readonly dataFolder: string
+  /** Aborted when the story is to stop. */
+  readonly signal: AbortSignal
   readonly newKey: () => string
   /** Milliseconds by row of the table at the end. */
   readonly measuredMs: Map<string, number>
@@ -24,7 +26,11 @@ export type Stage = {
 }
 
 /** Runs and times one thing, under the name of its row. */
-export async function measure<Result>(stage: Stage, row: string, run: () => Promise<Result>): Promise<Result> {
+export async function measure<Result>(
+  stage: Stage,
+  row: string,
+  run: () => Promise<Result>,
+): Promise<Result> {
   const beganMs = stage.clock.monotonicMs()
   const result = await run()
   stage.measuredMs.set(row, stage.clock.monotonicMs() - beganMs)

@@ -17,9 +17,18 @@ export function measuredTable({ tell, measuredMs }: Stage, bare: BareTimes | und
   const rows = ROWS.map(([row, bareName]) => {
     const measured = measuredMs.get(row) ?? 0
     const alone = bare?.[bareName]
-    return [row, ms(measured), alone === undefined ? '–' : ms(alone), alone === undefined ? '–' : (measured / alone).toFixed(2)]
+    return [
+      row,
+      ms(measured),
+      alone === undefined ? '–' : ms(alone),
+      alone === undefined ? '–' : (measured / alone).toFixed(2),
+    ]
   })
-  tell.line(bare === undefined ? 'What it took (simulated sandboxes: no bare times)' : 'What it took, beside the sandbox alone')
+  tell.line(
+    bare === undefined
+      ? 'What it took (simulated sandboxes: no bare times)'
+      : 'What it took, beside the sandbox alone',
+  )
   tell.table(['', 'torpor', 'bare', 'ratio'], rows)
 }
 

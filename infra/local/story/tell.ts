@@ -9,7 +9,11 @@ export type Teller = {
   table(head: readonly string[], rows: readonly (readonly string[])[]): void
 }
 
-export function createTeller(write: (text: string) => void, startedAtMs: number, nowMs: () => number): Teller {
+export function createTeller(
+  write: (text: string) => void,
+  startedAtMs: number,
+  nowMs: () => number,
+): Teller {
   const seconds = () => `${((nowMs() - startedAtMs) / 1000).toFixed(1).padStart(6)} s`
   return {
     step: (number, title) => write(`\n${number}. ${title}\n`),
@@ -36,4 +40,5 @@ const pad = (cell: string, width: number, column: number): string =>
 export const snapshotRow = ({ owner, storageState, generation }: Snapshot): string =>
   `${owner} ${storageState.replace('SNAPSHOT_STORAGE_STATE_', '')} gen${generation}`
 
-export const ms = (value: number): string => (value < 10 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`)
+export const ms = (value: number): string =>
+  value < 10 ? `${value.toFixed(1)} ms` : `${Math.round(value)} ms`

@@ -28,7 +28,7 @@ export function lockDataFolder(folder: string, pid: number = process.pid): DataL
   } finally {
     rmSync(claim, { force: true })
   }
-  return { release: () => rmSync(file, { force: true }) }
+  return { release: () => release(file, mine) }
 }
 
 /** A link appears whole or not at all, so nobody reads half a lock. */
@@ -47,6 +47,12 @@ function takeOver(folder: string, file: string, claim: string): void {
   if (owner && isAlive(owner)) throw new DataFolderBusy(folder, owner)
   rmSync(file, { force: true })
   if (!tryToLink(claim, file)) throw new DataFolderBusy(folder, readOwner(file) ?? { pid: 0, startedAt: '' })
+}
+
+/** Only the owner's own lock: somebody else may have taken it over meanwhile. */
+function release(file: string, mine: ProcessIdentity): void {
+  const owner = readOwner(file)
+  if (owner?.pid === mine.pid && owner.startedAt === mine.startedAt) rmSync(file, { force: true })
 }
 
 function readOwner(file: string): ProcessIdentity | undefined {

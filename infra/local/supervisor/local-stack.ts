@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { choosePort } from './choose-port.ts'
+import { LOCAL_NODE, clearMachine } from './clear-machine.ts'
 import { natsPart } from './nats-part.ts'
 import type { PartDefinition, PartEvent } from './part.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type ServicePart,
   type StackWiring,
 } from './part-environment.ts'
+import { portClaims, type PortClaims } from './port-claims.ts'
 import { postgresPart } from './postgres-part.ts'
 import { openSupervisor, type PartStatus, type Supervisor } from './supervisor.ts'
 import { REPOSITORY, findTool, requireTool } from './tool-paths.ts'
@@ -26,6 +28,8 @@ export type LocalStackOptions = {
   readonly settings?: PartSettings
   readonly onEvent?: (event: PartEvent) => void
   readonly onNotice?: (line: string) => void
+  /** Ends the start: what runs is stopped, and the start is rejected. Has no effect once the stack is up. */
+  readonly signal?: AbortSignal
 }
 
 export type StackPort = 'nats' | 'postgres' | 'router' | 'gate'
@@ -38,7 +42,7 @@ export type LocalStack = {
   readonly status: () => readonly PartStatus[]
   /** SIGKILL to exactly one process; the supervisor starts the part again. */
   readonly killPart: (name: string) => void
-  /** Stops every part, the last started first. */
+  /** Stops every part, the last started first, and ends what sandboxes are left: no agent could look after them. */
   readonly stop: () => Promise<void>
 }
 
@@ -61,12 +65,24 @@ const CONTROL_PLANES_DEFAULT = 2
  * await stack.stop()
  */
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
-  const { onEvent, dataFolder } = options
-  const supervisor = await openSupervisor({ dataFolder, ...(onEvent ? { onEvent } : {}) })
+  const { onEvent } = options
+  const dataFolder = path.resolve(options.dataFolder)
+  const claims = portClaims()
+  const supervisor = await openSupervisor({
+    dataFolder,
+    ...(onEvent ? { onEvent } : {}),
+    beforeRelease: async () => {
+      if (options.sandbox === 'gvisor') await clearMachine(dataFolder)
+      claims.releaseAll()
+    },
+  })
+  const stop = () => supervisor.stop()
+  const stopEarly = () => void stop().catch(() => undefined)
+  options.signal?.addEventListener('abort', stopEarly)
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
   try {
-    const wiring = await startEngines(supervisor, options)
+    const wiring = await startEngines(supervisor, options, claims)
     await startServices(supervisor, options, wiring)
     return {
       natsUrl: wiring.natsUrl,
@@ -75,18 +91,25 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       dataFolder,
       status: () => supervisor.status(),
       killPart: (name) => supervisor.killPart(name),
-      stop: () => supervisor.stop(),
+      stop,
     }
   } catch (error) {
-    await supervisor.stop()
+    await stop()
     throw error
+  } finally {
+    options.signal?.removeEventListener('abort', stopEarly)
   }
 }
 
 /** The bus and the database, side by side: nothing else can start before them. */
-async function startEngines(supervisor: Supervisor, options: LocalStackOptions): Promise<StackWiring> {
-  const { dataFolder, sandbox } = options
-  const ports = await choosePorts(options)
+async function startEngines(
+  supervisor: Supervisor,
+  options: LocalStackOptions,
+  claims: PortClaims,
+): Promise<StackWiring> {
+  const { dataFolder } = supervisor
+  const { sandbox } = options
+  const ports = await choosePorts(options, claims)
   const nats = natsPart({
     binary: requireTool('nats-server'),
     folder: path.join(dataFolder, 'nats'),
@@ -101,18 +124,18 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
     return url
   }
   const [natsUrl, postgresUrl] = await bothOrNeither(supervisor.startPart(nats), startPostgres())
-  const store = path.resolve(dataFolder, 'objects')
+  const store = path.join(dataFolder, 'objects')
   mkdirSync(store, { recursive: true })
   return {
     natsUrl,
     postgresUrl,
     routerPort: ports.router,
     gatePort: ports.gate,
-    dataFolder: path.resolve(dataFolder),
+    dataFolder,
     storeUrl: `file://${store}`,
     sandbox,
     runsc: findTool('runsc'),
-    nodeName: 'node-1',
+    nodeName: LOCAL_NODE,
     settings: options.settings ?? {},
   }
 }
@@ -153,13 +176,14 @@ function servicePart(
   }
 }
 
-async function choosePorts(options: LocalStackOptions): Promise<Readonly<Record<StackPort, number>>> {
+async function choosePorts(
+  options: LocalStackOptions,
+  claims: PortClaims,
+): Promise<Readonly<Record<StackPort, number>>> {
   const chosen = { ...DEFAULT_PORTS, ...options.ports }
-  const taken = new Set<number>()
   for (const name of Object.keys(DEFAULT_PORTS) as StackPort[]) {
-    const { port, notice } = await choosePort(name, chosen[name], taken)
+    const { port, notice } = await choosePort(name, chosen[name], claims.claim)
     if (notice) options.onNotice?.(notice)
-    taken.add(port)
     chosen[name] = port
   }
   return chosen

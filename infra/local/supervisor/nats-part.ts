@@ -16,7 +16,8 @@ export type NatsPartOptions = {
 
 /** Writes the configuration and describes the part: a nats-server with a synced JetStream. */
 export function natsPart(options: NatsPartOptions): PartDefinition {
-  const { binary, folder, port, host = '127.0.0.1', users = [], serverName = 'torpor-local' } = options
+  const folder = path.resolve(options.folder)
+  const { binary, port, host = '127.0.0.1', users = [], serverName = 'torpor-local' } = options
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const file = path.join(folder, 'nats.json')
   const config: NatsConfig = {

@@ -8,6 +8,7 @@ export class PartLog {
   readonly #bytesMax: number
   #descriptor: number
   #bytes: number
+  #closed = false
 
   constructor(folder: string, part: string, bytesMax: number = SUPERVISOR_LIMITS.logBytesMax) {
     mkdirSync(folder, { recursive: true })
@@ -17,12 +18,16 @@ export class PartLog {
     this.#bytes = fstatSync(this.#descriptor).size
   }
 
+  /** What comes after the end (a grandchild may still hold the pipe) is dropped. */
   append(text: string | Buffer): void {
+    if (this.#closed) return
     if (this.#bytes >= this.#bytesMax) this.#turnOver()
     this.#bytes += writeSync(this.#descriptor, typeof text === 'string' ? Buffer.from(text) : text)
   }
 
   close(): void {
+    if (this.#closed) return
+    this.#closed = true
     closeSync(this.#descriptor)
   }
 

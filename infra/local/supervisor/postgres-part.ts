@@ -36,7 +36,8 @@ export type PostgresPart = {
  * loopback TCP only.
  */
 export async function postgresPart(options: PostgresPartOptions): Promise<PostgresPart> {
-  const { folder, port, host = '127.0.0.1' } = options
+  const { port, host = '127.0.0.1' } = options
+  const folder = path.resolve(options.folder)
   const binaries = findBinaries()
   const data = path.join(folder, 'data')
   const password = readOrMakePassword(folder)

@@ -15,7 +15,6 @@ export type NodeActions = {
   drive(ref: EntityRef, state: unknown): void
   /** Sends again what is wanted still, though it was taken before. */
   driveAgain(ref: EntityRef, state: unknown): void
-  forget(uid: string): void
 }
 
 export function driveNodes(context: Context): NodeActions {
@@ -23,6 +22,7 @@ export function driveNodes(context: Context): NodeActions {
   const send = (ref: EntityRef, state: unknown, again: boolean) => {
     if (ref.kind !== 'actor' || state === undefined || isGone(state)) return
     const actor = state as Actor
+    if (actor.state !== 'ACTOR_STATE_RESUMING') context.prepareIds.delete(actor.uid)
     const wanted = planNodeActions(actor)
     const before = taken.get(actor.uid) ?? new Set<string>()
     if (wanted.length === 0) return void taken.delete(actor.uid)
@@ -34,7 +34,6 @@ export function driveNodes(context: Context): NodeActions {
   return {
     drive: (ref, state) => send(ref, state, false),
     driveAgain: (ref, state) => send(ref, state, true),
-    forget: (uid) => void taken.delete(uid),
   }
 }
 

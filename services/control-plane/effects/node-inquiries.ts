@@ -1,6 +1,6 @@
 import type { Actor, EntityRef, Inventory } from '@torpor/contracts'
 import { isGone } from '@torpor/contracts'
-import { reconcile } from '@torpor/state-machines'
+import { reconcile, unwantedSandboxes } from '@torpor/state-machines'
 import type { Context } from '../context.ts'
 import { systemCommand } from '../entities/system-command.ts'
 import { askNode } from './ask-node.ts'
@@ -28,17 +28,20 @@ export async function inquire(context: Context, node: string): Promise<void> {
   await endStrangers(context, node, reply.result)
 }
 
-/** Ends sandboxes of actors of owned shards that the log does not want on this node. */
+/**
+ * Ends sandboxes of owned shards that the log does not want on this node. Each is ended by its own assignment, so that one
+ * which began since the node was asked is never meant.
+ */
 async function endStrangers(context: Context, node: string, inventory: Inventory): Promise<void> {
-  const wanted = new Map(actorsOn(context, node).map(({ actor }) => [actor.uid, actor]))
   for (const sandbox of inventory.sandboxes) {
-    if (!context.host.owns(context.host.shardOf(refOf(sandbox)))) continue
-    const worker = wanted.get(sandbox.actorUid)?.worker
-    const isWanted = worker?.epoch === sandbox.epoch && worker.sequence === sandbox.sequence
-    const known = context.host.peek(refOf(sandbox))
-    const other = known !== undefined && !isGone(known) && (known as Actor).uid === sandbox.actorUid
-    if (isWanted || (other && (known as Actor).state !== 'ACTOR_STATE_SUSPENDED')) continue
-    await askNode(context, node, 'Terminate', sandbox)
+    const ref = refOf(sandbox)
+    if (!context.host.owns(context.host.shardOf(ref))) continue
+    const state = context.host.peek(ref)
+    const actor = state === undefined || isGone(state) ? undefined : (state as Actor)
+    const known = actor?.uid === sandbox.actorUid
+    if (known && !unwantedSandboxes(actor, inventory).includes(sandbox)) continue
+    const { actorUid, atespace, name, epoch, sequence } = sandbox
+    await askNode(context, node, 'Terminate', { actorUid, atespace, name, epoch, sequence })
   }
 }
 

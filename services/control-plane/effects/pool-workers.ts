@@ -7,7 +7,7 @@ import { askNode } from './ask-node.ts'
 
 /** Gives the replicas of a pool to nodes, and tells each node which of them it shall have. */
 export async function placeWorkers(context: Context, pool: WorkerPool): Promise<void> {
-  const workers = placeReplicas(pool, context.capacities.all())
+  const workers = placeReplicas(pool, context.capacities.all(), context.capacities.mayReturn)
   if (JSON.stringify(workers) === JSON.stringify(pool.workers)) return
   await context.host.submit(systemCommand(context, workerPoolRef(pool.name), 'PlaceWorkers', { workers }))
 }

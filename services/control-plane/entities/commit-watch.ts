@@ -40,10 +40,12 @@ export function watchCommits(host: ActorHost, clock: Clock): CommitWatch {
           resolve(result)
         }
         const abandon = () => end(undefined)
-        const waiter: Waiter = (commit) => {
-          const result = settle(commit.after, commit)
-          if (result !== undefined) end(result)
-        }
+        // What is decided together is seen together: the state is that after the last event of the frame.
+        const waiter: Waiter = (commit) =>
+          queueMicrotask(() => {
+            const result = settle(host.peek(ref), commit)
+            if (result !== undefined) end(result)
+          })
         const cancel = clock.after(timeoutMs, abandon)
         abandoned.add(abandon)
         setOf(waiters, key).add(waiter)

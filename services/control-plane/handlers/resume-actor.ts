@@ -27,11 +27,8 @@ async function place(command: HostCommand, context: Context): Promise<Outcome> {
   const flying = flightsOf(context)
   const joined = flying.get(key)
   if (joined !== undefined) await joined.catch(() => undefined)
-  const { durableSequence, ...first } = command
-  const outcome = await context.host.submit(first)
-  if (outcome.ok || outcome.refusal.code !== 'PLACEMENT_REQUIRED') {
-    return outcome.ok || durableSequence === undefined ? outcome : context.host.submit(command)
-  }
+  const outcome = await context.host.submit(command)
+  if (outcome.ok || outcome.refusal.code !== 'PLACEMENT_REQUIRED') return outcome
   const again = flying.get(key)
   if (again !== undefined) return again
   const flight = admitAndStart(command, context)
@@ -69,7 +66,7 @@ async function awaitEnd(command: HostCommand, context: Context): Promise<End> {
 
 function endOfFailedResume(actor: Actor, name: string, data: unknown): End {
   if (actor.state === 'ACTOR_STATE_CRASHED') {
-    return { kind: 'refused', refusal: refuse('ACTOR_CRASHED', name, actor.crash?.message) }
+    return { kind: 'refused', refusal: refuse('ACTOR_CRASHED', name, crashText(actor)) }
   }
   const { code, message } = (data ?? {}) as { code?: string; message?: string }
   if (actor.state === 'ACTOR_STATE_SUSPENDED' && code !== undefined) {
@@ -77,6 +74,9 @@ function endOfFailedResume(actor: Actor, name: string, data: unknown): End {
   }
   return { kind: 'refused', refusal: refuse('ACTOR_STATE_CONFLICT', name, actor.state) }
 }
+
+/** `PROBE_FAILED: no answer within its time`. */
+const crashText = ({ crash }: Actor): string => (crash === undefined ? '' : `${crash.code}: ${crash.message}`)
 
 function flightsOf(context: Context): Map<string, Promise<Outcome>> {
   const found = flights.get(context) ?? new Map<string, Promise<Outcome>>()

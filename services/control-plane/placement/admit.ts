@@ -12,6 +12,8 @@ export type Placement = Admission & { readonly workerPool: string }
  * admission that is not used expires by itself.
  */
 export async function admit(context: Context, actor: Actor): Promise<Placement | Refusal> {
+  // A control plane that just began has heard of no node yet: each speaks once in `capacityPublishMs`.
+  if (context.capacities.all().length === 0) await context.capacities.next(2 * LIMITS.capacityPublishMs)
   const snapshot = newestSnapshot(actor)
   const plan = rankWorkers(context.capacities.all(), {
     actorUid: actor.uid,

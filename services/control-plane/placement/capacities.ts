@@ -6,6 +6,8 @@ import { decodeJson } from '../entities/json.ts'
 export type Capacities = {
   /** Those heard of within `nodeSuspectMs`. */
   all(): readonly NodeCapacity[]
+  /** Whether a node that is not in `all` may only be silent: it was heard, or this control plane began, less than `nodeLostMs` ago. */
+  mayReturn(node: string): boolean
   onNews(listener: (capacity: NodeCapacity) => void): void
   /** Resolves at the next news of any node, or after `timeoutMs`. */
   next(timeoutMs: number): Promise<void>
@@ -13,6 +15,7 @@ export type Capacities = {
 }
 
 export function followCapacities(bus: Bus, clock: Clock): Capacities {
+  const beganMs = clock.monotonicMs()
   const heard = new Map<string, { readonly capacity: NodeCapacity; readonly atMs: number }>()
   const listeners = new Set<(capacity: NodeCapacity) => void>()
   const subscription = bus.subscribe(ALL.capacity, (message) => {
@@ -26,6 +29,7 @@ export function followCapacities(bus: Bus, clock: Clock): Capacities {
       [...heard.values()]
         .filter(({ atMs }) => clock.monotonicMs() - atMs < LIMITS.nodeSuspectMs)
         .map(({ capacity }) => capacity),
+    mayReturn: (node) => clock.monotonicMs() - (heard.get(node)?.atMs ?? beganMs) < LIMITS.nodeLostMs,
     onNews: (listener) => void listeners.add(listener),
     next: (timeoutMs) =>
       new Promise((resolve) => {

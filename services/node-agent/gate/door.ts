@@ -107,7 +107,7 @@ export class Door {
 
   #cutAll(code: ErrorCode): void {
     this.#cut += this.#inside.size
-    for (const cut of [...this.#inside]) cut(code)
+    for (const cut of this.#inside) cut(code)
   }
 
   /** Resolves when nobody is inside, or after `withinMs`. */

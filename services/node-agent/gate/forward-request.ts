@@ -2,7 +2,14 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import type { ErrorCode } from '@torpor/contracts'
 import { answerRefusal, hasBody, relayAnswer, relayBody } from '@torpor/contracts/http'
 import type { Door } from './door.ts'
-import { breakOff, clientExpects, failureOf, requestFraming, requestSandbox } from './sandbox-request.ts'
+import {
+  breakOff,
+  clientExpects,
+  GATE_HEADERS,
+  failureOf,
+  requestFraming,
+  requestSandbox,
+} from './sandbox-request.ts'
 
 /** One try to have a request answered by its sandbox; a second one is made at most. */
 type Attempt = {
@@ -51,7 +58,7 @@ function send(
   upstream.once('response', (from) => {
     // An answer in place of `100 Continue`: the body will not be sent, so the connection cannot be used again.
     if (attempt.held) from.once('end', () => breakOff(upstream))
-    relayAnswer(from, answer, attempt.held ? ['Connection', 'close'] : [])
+    relayAnswer(from, answer, { drop: GATE_HEADERS, add: attempt.held ? ['Connection', 'close'] : [] })
   })
   upstream.on('error', (error) => {
     again = mayRetry && isIdleClosed(attempt, upstream, incoming, answer)

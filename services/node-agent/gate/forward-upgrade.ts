@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { ErrorCode } from '@torpor/contracts'
 import { answerRefusal, answerOn, relayAnswer, reset, splice, switchProtocols } from '@torpor/contracts/http'
 import type { Door } from './door.ts'
-import { breakOff, failureOf, requestSandbox } from './sandbox-request.ts'
+import { breakOff, GATE_HEADERS, failureOf, requestSandbox } from './sandbox-request.ts'
 
 /** Passes an upgrade (WebSocket and others) to the sandbox; the socket is counted as one open request until it closes. */
 export function forwardUpgrade(
@@ -35,7 +35,7 @@ export function forwardUpgrade(
     sandboxSocket.write(head)
     splice(socket, sandboxSocket)
   })
-  upstream.once('response', (from) => relayAnswer(from, answerOn(incoming, socket)))
+  upstream.once('response', (from) => relayAnswer(from, answerOn(incoming, socket), { drop: GATE_HEADERS }))
   upstream.on('error', (error) =>
     answerRefusal(answerOn(incoming, socket), failureOf(error, door, port, cut)),
   )

@@ -225,7 +225,6 @@ describe('counting', () => {
     const gone = signal()
     sandbox.server.on('request', (incoming) => incoming.once('close', () => gone.give()))
     const outgoing = start('/held')
-    outgoing.on('error', () => undefined)
     await held.entered
     outgoing.destroy()
     await gone.promise
@@ -249,6 +248,7 @@ function start(path: string, headers: Record<string, string> = {}): ClientReques
     path,
     headers: { ...assignment, ...headers },
   })
+  outgoing.on('error', () => undefined)
   outgoing.end()
   return outgoing
 }

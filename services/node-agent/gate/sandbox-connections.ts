@@ -9,9 +9,10 @@ import type { GateLimits } from './gate-limits.ts'
 /**
  * Every TCP connection to one sandbox, from the call of connect() to the close of its file descriptor.
  *
- * A sandbox that is checkpointed with a connection open, or half open, does not serve after its restore. So closing
- * (C1) lets a connect() in flight end first, (C2) ends each connection and waits for the sandbox's own end, which
- * proves that its process let go, (C3) resets what takes too long, and (C4) resolves only after the last `close`.
+ * A sandbox that is checkpointed with a connection open, or half open, does not serve after its restore. So (C1) a
+ * connect() in flight ends before its socket is closed, (C2) what we close we reset: after a FIN the sandbox keeps its
+ * half until its process looks, after a RST its own TCP stack has forgotten the connection, and (C3) `close` resolves
+ * only after the last socket's `close`.
  */
 export class SandboxConnections {
   readonly agent: Agent
@@ -49,6 +50,10 @@ export class SandboxConnections {
     const socket = connect({ host, port, noDelay: true, autoSelectFamily: false })
     this.#sockets.add(socket)
     socket.once('close', () => this.#sockets.delete(socket))
+    // Before the agent closes it for being idle too long, which it does with a FIN (C2).
+    socket.on('timeout', () => {
+      if (this.#isIdle(socket)) reset(socket)
+    })
     const cancel = this.#clock.after(this.#limits.gateConnectTimeoutMs, () =>
       socket.destroy(Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' })),
     )
@@ -57,16 +62,15 @@ export class SandboxConnections {
     return socket
   }
 
-  /** (C1) to (C4) for one connection. */
+  #isIdle(socket: Socket): boolean {
+    return Object.values(this.agent.freeSockets).some((free) => free?.includes(socket))
+  }
+
+  /** (C1) to (C3) for one connection. */
   #retire(socket: Socket): Promise<void> {
     return new Promise((resolve) => {
-      if (!this.#sockets.has(socket)) return resolve()
-      const cancel = this.#clock.after(this.#limits.gateSocketCloseMs, () => whenConnected(socket, reset))
-      socket.once('close', () => {
-        cancel()
-        resolve()
-      })
-      whenConnected(socket, end)
+      socket.once('close', () => resolve())
+      whenConnected(socket, reset)
     })
   }
 }
@@ -75,12 +79,6 @@ export class SandboxConnections {
 export function whenConnected(socket: Socket, call: (socket: Socket) => void): void {
   if (socket.connecting) socket.once('connect', () => call(socket))
   else call(socket)
-}
-
-function end(socket: Socket): void {
-  socket.end()
-  // Closes by itself once both sides have ended, and the end of the other side is only seen by who reads.
-  socket.resume()
 }
 
 class TrackingAgent extends Agent {

@@ -6,8 +6,8 @@ import { endToEndHeaders, framingHeaders, HTTP_HEADERS, reset } from '@torpor/co
 import type { Door } from './door.ts'
 import { whenConnected } from './sandbox-connections.ts'
 
-/** Ours: an actor never sees them. */
-const GATE_HEADERS: ReadonlySet<string> = new Set(Object.values(HTTP_HEADERS))
+/** Ours: an actor neither sees nor sets them. */
+export const GATE_HEADERS: ReadonlySet<string> = new Set(Object.values(HTTP_HEADERS))
 
 /** Begins the request that the sandbox gets in place of `incoming`. */
 export function requestSandbox(

@@ -28,6 +28,7 @@ type Sample = {
 }
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 8)
+const LARGE_ROUNDS = Number(process.env['LARGE_ROUNDS'] ?? ROUNDS / 2)
 const IDLE_SECONDS = Number(process.env['IDLE_SECONDS'] ?? 20)
 const work = mkdtempSync(join(process.env['WORK'] ?? tmpdir(), 'runsc-choice-'))
 const netns = `rc${process.pid}`
@@ -257,6 +258,13 @@ async function idleAndOpen(build: Build, app: string, path: string): Promise<voi
   for (const id of [first, second]) await runsc(build, ['delete', '-force', id]).catch(() => undefined)
 }
 
+/** A sandbox that hangs would spin through all that is measured after it. */
+function killLeftOvers(): void {
+  for (const pid of readFileSync(`/sys/fs/cgroup/cpuacct/${netns}/cgroup.procs`, 'utf8').split('\n')) {
+    if (pid !== '') process.kill(Number(pid), 'SIGKILL')
+  }
+}
+
 function printTable(): void {
   const groups = Map.groupBy(samples, (sample) => `${sample.app} | ${sample.what} | ${sample.build}`)
   for (const [key, group] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
@@ -293,16 +301,22 @@ try {
       value: works ? 'yes' : 'no, does not start in 30 s',
     })
     if (works) usable.push(build)
+    else killLeftOvers()
   }
-  for (let turn = 0; turn < ROUNDS; turn++) {
-    for (const [app, path] of small) for (const build of usable) await round(build, app, path)
-    if (turn < ROUNDS / 2) for (const build of usable) await round(build, 'c, 200 MiB random', large)
+  const attempt = async (build: Build, app: string, path: string): Promise<void> => {
+    await round(build, app, path).catch((error: unknown) => {
+      samples.push({ build: build.name, app, what: 'failed', value: String(error) })
+    })
   }
-  for (const [app, path] of small) for (const build of usable) await idleAndOpen(build, app, path)
+  for (let turn = 0; turn < Math.max(ROUNDS, LARGE_ROUNDS); turn++) {
+    for (const [app, path] of turn < ROUNDS ? small : [])
+      for (const build of usable) await attempt(build, app, path)
+    if (turn < LARGE_ROUNDS) for (const build of usable) await attempt(build, 'c, 200 MiB random', large)
+  }
+  for (const [app, path] of IDLE_SECONDS > 0 ? small : [])
+    for (const build of usable) await idleAndOpen(build, app, path)
 } finally {
-  for (const pid of readFileSync(`/sys/fs/cgroup/cpuacct/${netns}/cgroup.procs`, 'utf8').split('\n')) {
-    if (pid !== '') process.kill(Number(pid), 'SIGKILL')
-  }
+  killLeftOvers()
   printTable()
   const machine = {
     cpu: cpus()[0]?.model,

@@ -1,0 +1,94 @@
+/** One sandbox of an actor, as long as the agent lives, and what is done about it while it runs. */
+import type { SandboxExit } from '@torpor/contracts'
+import type { SandboxShape } from './bundle.ts'
+import { watchExit } from './exit-watch.ts'
+import type { Images } from './images.ts'
+import { GVISOR_LIMITS } from './options.ts'
+import type { SlotMaker, SlotParts } from './slot-maker.ts'
+import type { SlotRecord } from './slot.ts'
+
+export type Sandbox = {
+  record: SlotRecord
+  readonly exit: PromiseWithResolvers<SandboxExit>
+  watch: AbortController
+  burst: NodeJS.Timeout | undefined
+  /** Settles when its processes are in the control group of its worker. */
+  readonly moved: Promise<void>
+  /** What to make ahead once this one runs; unknown of one that an earlier agent started. */
+  readonly shape: SandboxShape | undefined
+}
+
+/** What the verbs of the driver share. */
+export type Context = SlotParts & {
+  readonly images: Images
+  readonly slots: SlotMaker
+  readonly sandboxes: Map<string, Sandbox>
+  /** Slots that are given back after the answer, and whose they were. */
+  readonly cleaning: Map<Promise<void>, string>
+}
+
+export function newSandbox(
+  record: SlotRecord,
+  shape: SandboxShape | undefined,
+  moved: Promise<void> = Promise.resolve(),
+): Sandbox {
+  const exit = Promise.withResolvers<SandboxExit>()
+  return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
+}
+
+export async function save(
+  { folders }: Context,
+  sandbox: Sandbox,
+  change: Partial<SlotRecord>,
+): Promise<void> {
+  sandbox.record = { ...sandbox.record, ...change }
+  await folders.write(sandbox.record)
+}
+
+/** Waits for its end beside everything else. */
+export function watch(context: Context, sandbox: Sandbox): void {
+  sandbox.watch = new AbortController()
+  void ended(context, sandbox, sandbox.watch.signal)
+}
+
+async function ended(context: Context, sandbox: Sandbox, signal: AbortSignal): Promise<void> {
+  const exit = await watchExit(context.runsc.root, context.cgroups, sandbox.record, signal)
+  await save(context, sandbox, { state: 'ended', exit }).catch((cause: unknown) =>
+    context.options.onNote(`the end of ${sandbox.record.id} cannot be recorded: ${String(cause)}`),
+  )
+  sandbox.exit.resolve(exit)
+}
+
+/** From here on its process runs: its end is watched, and after a moment of grace its CPU limit holds. */
+export async function nowRuns(context: Context, sandbox: Sandbox): Promise<void> {
+  watch(context, sandbox)
+  sandbox.burst = setTimeout(limitCpu, GVISOR_LIMITS.burstMs, context, sandbox).unref()
+  await save(context, sandbox, { state: 'running' })
+  if (sandbox.shape !== undefined) context.slots.makeAhead(sandbox.shape)
+}
+
+export function limitCpu({ cgroups, options }: Context, { record }: Sandbox): void {
+  const { cgroup, cpuMilli } = record
+  const limits = { memoryMib: memoryLimitMib(record), ...(cpuMilli === undefined ? {} : { cpuMilli }) }
+  cgroups
+    .limit(cgroup, limits)
+    .catch((cause: unknown) => options.onNote(`${record.id} runs without limits: ${String(cause)}`))
+}
+
+/** A small CPU limit must slow neither a wake nor a checkpoint. */
+export async function liftCpu({ cgroups }: Context, { burst, record }: Sandbox): Promise<void> {
+  clearTimeout(burst)
+  await cgroups.limit(record.cgroup, { memoryMib: memoryLimitMib(record) })
+}
+
+export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): number =>
+  memoryMib + GVISOR_LIMITS.overheadMib
+
+/** Ends what lives of it and gives all of it back. */
+export async function forget(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
+  sandbox.watch.abort()
+  clearTimeout(sandbox.burst)
+  context.sandboxes.delete(sandboxId)
+  await sandbox.moved.catch(() => undefined)
+  await context.slots.release(sandbox.record)
+}

@@ -1,0 +1,21 @@
+/** `npm run check`: all that a change needs. Every step runs, so that one run shows everything that is wrong. */
+import { spawnSync } from 'node:child_process'
+import { REPOSITORY } from './supervisor/tool-paths.ts'
+
+const STEPS: readonly (readonly [name: string, ...command: string[]])[] = [
+  ['format', 'node_modules/.bin/oxfmt', '--check', '.'],
+  ['lint', 'node_modules/.bin/oxlint', '.'],
+  ['types', 'node_modules/.bin/tsc', '-p', 'tsconfig.json'],
+  ['rules and tests', 'node_modules/.bin/vitest', 'run', ...process.argv.slice(2)],
+]
+
+const failed: string[] = []
+for (const [name, command = '', ...args] of STEPS) {
+  const beganAt = performance.now()
+  const { status } = spawnSync(command, args, { cwd: REPOSITORY, stdio: 'inherit' })
+  const seconds = ((performance.now() - beganAt) / 1000).toFixed(1)
+  console.log(`check: ${name}: ${status === 0 ? 'ok' : 'FAILED'} (${seconds} s)`)
+  if (status !== 0) failed.push(name)
+}
+console.log(failed.length === 0 ? 'check: ok' : `check: failed: ${failed.join(', ')}`)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { promisify } from 'node:util'
+import { connectNats } from '@torpor/adapter-nats'
+import { readSettings, systemClock, systemRandom } from '@torpor/contracts'
+import { runCli } from './cli.ts'
+import type { Connection } from './world.ts'
+
+const interrupt = new AbortController()
+process.once('SIGINT', () => interrupt.abort())
+// The reader of a pipe that went away wants nothing more.
+process.stdout.on('error', () => process.exit(0))
+
+async function connect(url: string): Promise<Connection> {
+  const { TORPOR_NATS_USER: user, TORPOR_NATS_PASSWORD_FILE: passwordFile } = readSettings(process.env)
+  const password = passwordFile === '' ? undefined : (await readFile(passwordFile, 'utf8')).trim()
+  const { bus, feed, info, close } = await connectNats({
+    url,
+    name: 'torpor',
+    ...(user === '' ? {} : { user }),
+    ...(password === undefined ? {} : { password }),
+  })
+  return { bus, feed, serverVersion: info.serverVersion, close }
+}
+
+process.exitCode = await runCli(process.argv.slice(2), {
+  connect,
+  write: (words) => void process.stdout.write(words),
+  writeError: (words) => void process.stderr.write(words),
+  readFile: (path) => readFile(path, 'utf8'),
+  readStandardInput: () => text(process.stdin),
+  run: async (program, args) => (await promisify(execFile)(program, [...args])).stdout,
+  environment: process.env,
+  folder: process.cwd(),
+  clock: systemClock,
+  random: systemRandom,
+  signal: interrupt.signal,
+})

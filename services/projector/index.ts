@@ -1,0 +1,2 @@
+export { startProjector } from './projector.ts'
+export type { Projector, ProjectorOptions } from './projector.ts'

@@ -1,0 +1,5 @@
+export type { Router, RouterOptions } from './router.ts'
+export { startRouter } from './router.ts'
+export type { RouterLimits } from './router-limits.ts'
+export type { Placed, Wake, WatchCapacity } from './wake.ts'
+export { capacityOverBus, wakeOverBus } from './wake-over-bus.ts'
