@@ -149,6 +149,9 @@ export const LIMITS = {
   storeConnectTimeoutMs: 5_000,
   storeSilenceMsMax: 60_000,
   storeAttemptsMax: 3,
+  /** A put that met another one, or a removal beside it, is sent again so often, each time after so much longer. */
+  storeConflictsMax: 8,
+  storeConflictPauseMs: 10,
   storePartBytes: 16 * 1024 * 1024,
   storePartsInFlightMax: 4,
   /** What an interrupted put left behind is removed once it is this old. */
