@@ -34,20 +34,24 @@ export function requestAgain(
     cancel()
     say()
   }
+  const requestOnce = async (leftMs: number): Promise<void> => {
+    try {
+      const answer = await bus.request(subject, data, {
+        timeoutMs: leftMs,
+        ...(headers === undefined ? {} : { headers }),
+      })
+      awaited -= 1
+      if (isFinal(answer) || awaited === 0) settle(() => resolve(answer))
+    } catch (cause) {
+      awaited -= 1
+      if (awaited === 0) settle(() => reject(cause as Error))
+    }
+  }
   const send = (): void => {
     const leftMs = timeoutMs - (clock.monotonicMs() - beganMs)
     if (settled || leftMs <= 0) return
     awaited += 1
-    bus.request(subject, data, { timeoutMs: leftMs, ...(headers === undefined ? {} : { headers }) }).then(
-      (answer) => {
-        awaited -= 1
-        if (isFinal(answer) || awaited === 0) settle(() => resolve(answer))
-      },
-      (cause: unknown) => {
-        awaited -= 1
-        if (awaited === 0) settle(() => reject(cause as Error))
-      },
-    )
+    void requestOnce(leftMs)
     cancel = clock.after(againMs, send)
   }
   send()
