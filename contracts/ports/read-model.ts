@@ -1,3 +1,4 @@
+import type { ChainPosition } from '../frame-chain.ts'
 import type { ListReply, ListRequest } from '../messages/commands.ts'
 import type { EntityKind } from '../names.ts'
 import type { Actor } from '../resources/actor.ts'
@@ -26,13 +27,18 @@ export type ReadModelChange = {
  * item once; hidden golden actors are in no list. Faults: READ_MODEL_UNAVAILABLE (try again).
  */
 export interface ReadModel {
-  /** Sequence of the last frame that is in the rows of this shard; 0 when none is. */
-  position(shard: number): Promise<number>
+  /** How far the rows of this shard are in its chain of frames; `CHAIN_START` when no frame is in them. */
+  position(shard: number): Promise<ChainPosition>
   /**
-   * Writes rows and moves the position from `after` to `sequence` in one transaction. False, and nothing is written, when
-   * the position is not `after`: another projector was faster, or an earlier call was committed though its answer was lost.
+   * Writes rows and moves the position from `after` to `to` in one transaction. False, and nothing is written, when the
+   * position is not `after`: another projector was faster, or an earlier call was committed though its answer was lost.
    */
-  apply(shard: number, after: number, sequence: number, changes: readonly ReadModelChange[]): Promise<boolean>
+  apply(
+    shard: number,
+    after: ChainPosition,
+    to: ChainPosition,
+    changes: readonly ReadModelChange[],
+  ): Promise<boolean>
   /** The states of these entities of one kind, by key; an entity without a row is left out. */
   read(kind: EntityKind, keys: readonly string[]): Promise<ReadonlyMap<string, EntityState>>
   /** Items in order of atespace, then name; `nextPageToken` is empty at the end. Throws COMMAND_MALFORMED for a bad token. */

@@ -1,2 +1,2 @@
 export { startProjector } from './projector.ts'
-export type { ProjectorOptions } from './projector.ts'
+export type { Projector, ProjectorOptions } from './projector.ts'

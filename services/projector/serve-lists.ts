@@ -59,7 +59,7 @@ async function list(model: ReadModel, verb: ListQueryName, request: unknown): Pr
 async function positions(log: EventLog, model: ReadModel): Promise<Reply<unknown>> {
   const all = Array.from({ length: log.shards }, async (_, shard) => ({
     shard,
-    position: await model.position(shard),
+    position: (await model.position(shard)).frame,
     lastSequence: await log.shard(shard).lastSequence(),
   }))
   return { ok: true, result: { shards: await Promise.all(all) } }

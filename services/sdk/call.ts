@@ -1,5 +1,10 @@
+<<<<<<< HEAD
+import type { Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
+import { LIMITS, TorporError, fault, refusalOf, refuse, sleep } from '@torpor/contracts'
+=======
 import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
 import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
+>>>>>>> kills
 
 /**
  * One request, sent again until it is answered for good.
@@ -15,12 +20,11 @@ const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set([
   'LOG_UNAVAILABLE',
 ])
 
-export type CallWorld = { readonly bus: Bus; readonly clock: Clock; readonly random: Random }
+export type CallWorld = { readonly clock: Clock; readonly random: Random }
 
 export type Call = {
-  readonly subject: string
-  readonly bytes: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
+  /** Sends the same bytes at each attempt; rejects as the bus does. */
+  send(timeoutMs: number): Promise<Uint8Array>
   /** What the errors name. */
   readonly id: string
   /** Over all attempts, in milliseconds; without it only `rpcAttemptsMax` ends the attempts. */
@@ -35,7 +39,7 @@ export async function callUntilAnswered(world: CallWorld, call: Call): Promise<u
     call.timeoutMs === undefined ? Infinity : call.timeoutMs - (world.clock.monotonicMs() - startMs)
   for (let attempt = 1; ; attempt += 1) {
     call.signal?.throwIfAborted()
-    const reply = await untilAborted(attemptOnce(world, call, leftMs()), call.signal)
+    const reply = await untilAborted(attemptOnce(call, leftMs()), call.signal)
     if (reply.ok) return reply.result
     const delayMs = backoffMs(attempt, world.random)
     const mayTryAgain = TRIED_AGAIN.has(reply.error.code) && attempt < LIMITS.rpcAttemptsMax
@@ -50,6 +54,12 @@ export function backoffMs(attempt: number, random: Random): number {
   return fullMs * (0.5 + (random.bytes(1)[0] ?? 0) / 510)
 }
 
+<<<<<<< HEAD
+async function attemptOnce(call: Call, leftMs: number): Promise<Reply<unknown>> {
+  const timeoutMs = Math.max(1, Math.min(call.attemptMs ?? LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
+  try {
+    return parseReply(await call.send(timeoutMs), call.id)
+=======
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
   const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
@@ -60,6 +70,7 @@ async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promis
       isFinal: (bytes) => isDecided(parseReply(bytes, call.id)),
     })
     return parseReply(answer, call.id)
+>>>>>>> kills
   } catch (thrown) {
     return { ok: false, error: refusalOf(thrown) }
   }

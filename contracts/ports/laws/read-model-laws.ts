@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { LIMITS } from '../../limits.ts'
+import { sha256Hex } from '../../cloud-event.ts'
+import type { ChainPosition } from '../../frame-chain.ts'
+import { CHAIN_START } from '../../frame-chain.ts'
 import type { ListRequest } from '../../messages/commands.ts'
 import { actorRef, atespaceRef, entityKey } from '../../names.ts'
 import type { Actor } from '../../resources/actor.ts'
@@ -39,6 +42,17 @@ export const actorState = (atespace: string, name: string, more: Partial<Actor> 
   golden: false,
   ...more,
 })
+
+/** A place in a chain, as a reader of it would carry it after so many frames. */
+const at = (frame: number): ChainPosition =>
+  frame === 0
+    ? CHAIN_START
+    : {
+        epoch: 1 + Math.floor(frame / 2),
+        frame,
+        frameprev: sha256Hex(String(frame)),
+        timeMs: 1_790_000_000_000 + frame,
+      }
 
 const put = (actor: Actor): ReadModelChange => ({
   key: entityKey(actorRef(actor.atespace, actor.name)),
@@ -87,48 +101,48 @@ export function describeReadModelLaws(name: string, makeModel: () => Promise<Rea
     })
     describePositions(() => made)
     describeRows(() => made)
-    describePages(() => made.model)
+    describe('pages', () => describePages(() => made.model))
   })
 }
 
 function describePositions(made: () => ReadModelUnderLaw): void {
-  test('an empty one is at position 0 for every shard', async () => {
-    expect(await made().model.position(0)).toBe(0)
-    expect(await made().model.position(7)).toBe(0)
+  test('an empty one is at the start for every shard', async () => {
+    expect(await made().model.position(0)).toEqual(at(0))
+    expect(await made().model.position(7)).toEqual(at(0))
   })
   test('rows and position move together, for others too', async () => {
-    expect(await made().model.apply(0, 0, 3, [put(actorState('demo', 'a'))])).toBe(true)
-    expect(await made().other.position(0)).toBe(3)
+    expect(await made().model.apply(0, at(0), at(3), [put(actorState('demo', 'a'))])).toBe(true)
+    expect(await made().other.position(0)).toEqual(at(3))
     expect(namesOf((await made().other.list('actor', page())).items)).toEqual(['demo/a'])
   })
   test('an apply from another position than the one it stands at writes nothing', async () => {
-    await made().model.apply(0, 0, 3, [])
+    await made().model.apply(0, at(0), at(3), [])
     for (const after of [0, 2, 4]) {
-      expect(await made().model.apply(0, after, 9, [put(actorState('demo', 'a'))])).toBe(false)
+      expect(await made().model.apply(0, at(after), at(9), [put(actorState('demo', 'a'))])).toBe(false)
     }
-    expect(await made().model.position(0)).toBe(3)
+    expect(await made().model.position(0)).toEqual(at(3))
     expect((await made().model.list('actor', page())).items).toEqual([])
   })
   test('of several that apply from one position at once, one wins', async () => {
     const { model, other } = made()
     const won = await Promise.all([
-      model.apply(0, 0, 1, [put(actorState('demo', 'a', { version: 1 }))]),
-      other.apply(0, 0, 2, [put(actorState('demo', 'a', { version: 2 }))]),
-      model.apply(0, 0, 3, [put(actorState('demo', 'a', { version: 3 }))]),
+      model.apply(0, at(0), at(1), [put(actorState('demo', 'a', { version: 1 }))]),
+      other.apply(0, at(0), at(2), [put(actorState('demo', 'a', { version: 2 }))]),
+      model.apply(0, at(0), at(3), [put(actorState('demo', 'a', { version: 3 }))]),
     ])
     expect(won.filter(Boolean)).toHaveLength(1)
     const [actor] = (await model.list('actor', page())).items as Actor[]
-    expect(actor?.version).toBe(await model.position(0))
+    expect(actor?.version).toBe((await model.position(0)).frame)
   })
   test('shards do not know of each other', async () => {
-    expect(await made().model.apply(1, 0, 5, [])).toBe(true)
-    expect(await made().model.apply(0, 0, 2, [])).toBe(true)
-    expect([await made().model.position(0), await made().model.position(1)]).toEqual([2, 5])
+    expect(await made().model.apply(1, at(0), at(5), [])).toBe(true)
+    expect(await made().model.apply(0, at(0), at(2), [])).toBe(true)
+    expect([await made().model.position(0), await made().model.position(1)]).toEqual([at(2), at(5)])
   })
   test('clear leaves an empty one', async () => {
-    await made().model.apply(0, 0, 3, [put(actorState('demo', 'a'))])
+    await made().model.apply(0, at(0), at(3), [put(actorState('demo', 'a'))])
     await made().model.clear()
-    expect(await made().model.position(0)).toBe(0)
+    expect(await made().model.position(0)).toEqual(at(0))
     expect((await made().model.list('actor', page())).items).toEqual([])
   })
 }
@@ -139,7 +153,7 @@ function describeRows(made: () => ReadModelUnderLaw): void {
       phase: 'quotes " and \\ and {braces}, ünïcode',
       version: 2 ** 40,
     })
-    await made().model.apply(0, 0, 1, [put(actor)])
+    await made().model.apply(0, at(0), at(1), [put(actor)])
     expect((await made().model.list('actor', page())).items).toEqual([actor])
     const key = entityKey(actorRef('demo', 'a'))
     expect(await made().model.read('actor', [key, entityKey(actorRef('demo', 'b'))])).toEqual(
@@ -148,16 +162,16 @@ function describeRows(made: () => ReadModelUnderLaw): void {
   })
   test('a later state replaces the earlier one, and an end removes it', async () => {
     const { model } = made()
-    await model.apply(0, 0, 1, [put(actorState('demo', 'a')), put(actorState('demo', 'b'))])
-    await model.apply(0, 1, 2, [put(actorState('demo', 'a', { version: 2 })), remove('demo', 'b')])
+    await model.apply(0, at(0), at(1), [put(actorState('demo', 'a')), put(actorState('demo', 'b'))])
+    await model.apply(0, at(1), at(2), [put(actorState('demo', 'a', { version: 2 })), remove('demo', 'b')])
     expect((await model.list('actor', page())).items).toEqual([actorState('demo', 'a', { version: 2 })])
-    await model.apply(0, 2, 3, [remove('demo', 'nobody')])
-    expect(await model.position(0)).toBe(3)
+    await model.apply(0, at(2), at(3), [remove('demo', 'nobody')])
+    expect(await model.position(0)).toEqual(at(3))
   })
   test('kinds are lists of their own', async () => {
     const atespace = { uid: 'u', name: 'demo', version: 1, createTimeMs: 1 }
     const ref = atespaceRef('demo')
-    await made().model.apply(0, 0, 1, [
+    await made().model.apply(0, at(0), at(1), [
       put(actorState('demo', 'a')),
       { key: entityKey(ref), kind: ref.kind, atespace: ref.atespace, name: ref.name, state: atespace },
     ])
@@ -165,7 +179,7 @@ function describeRows(made: () => ReadModelUnderLaw): void {
     expect(namesOf((await made().model.list('actor', page())).items)).toEqual(['demo/a'])
   })
   test('a hidden golden actor is in no list, but there for its fold', async () => {
-    await made().model.apply(0, 0, 1, [
+    await made().model.apply(0, at(0), at(1), [
       put(actorState('demo', 'golden', { golden: true })),
       put(actorState('demo', 'a')),
     ])
@@ -181,7 +195,7 @@ function describePages(model: () => ReadModel): void {
     const actors = names
       .map((name) => name.split('/'))
       .map(([space = '', name = '']) => put(actorState(space, name)))
-    await model().apply(0, 0, 1, actors)
+    await model().apply(0, at(0), at(1), actors)
   })
   test.each([1, 2, 4, 6, 7])(
     'pages of %i hold every item once, by bytes of atespace, then name',
@@ -198,7 +212,7 @@ function describePages(model: () => ReadModel): void {
   })
   test('an item that is removed between two pages moves no other', async () => {
     const first = await model().list('actor', page({ pageSize: 2 }))
-    await model().apply(0, 1, 2, [remove('a', 'b')])
+    await model().apply(0, at(1), at(2), [remove('a', 'b')])
     const second = await model().list('actor', page({ pageSize: 4, pageToken: first.nextPageToken }))
     expect(namesOf(second.items)).toEqual(inOrder.slice(2))
   })

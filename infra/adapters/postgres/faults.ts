@@ -5,6 +5,8 @@ import { TorporError, fault } from '@torpor/contracts'
  * shutting down, full disk, read-only, time-out, deadlock) is a database that is not there just now.
  */
 const WRONG_STATEMENT = /^(22|23|2F|34|42|44)/
+/** A table that is not there: the projector has not made it yet. */
+const UNDEFINED_TABLE = '42P01'
 
 /** Runs work on the database; what it throws becomes READ_MODEL_UNAVAILABLE or, for a defect of ours, INTERNAL. */
 export async function withFaults<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -26,7 +28,8 @@ export const isWrongStatement = (cause: unknown): boolean =>
   cause instanceof Error &&
   'code' in cause &&
   typeof cause.code === 'string' &&
-  WRONG_STATEMENT.test(cause.code)
+  WRONG_STATEMENT.test(cause.code) &&
+  cause.code !== UNDEFINED_TABLE
 
 /** A refused connection to several addresses has its reasons inside. */
 function messageOf(cause: unknown): string {

@@ -2,10 +2,14 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import { Migrator } from 'kysely/migration'
 import * as entities from './migrations/0001-entities.ts'
+import * as chainPositions from './migrations/0002-chain-positions.ts'
 import type { Database } from './tables.ts'
 
 /** By number; a published one never changes. */
-const MIGRATIONS: Readonly<Record<string, Migration>> = { '0001-entities': entities }
+const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001-entities': entities,
+  '0002-chain-positions': chainPositions,
+}
 
 /** Brings the tables up to date. Several may try at once: an advisory lock lets one do it and the others find it done. */
 export async function migrate(database: Kysely<Database>): Promise<void> {

@@ -1,5 +1,5 @@
-import type { EntityKind, EntityState, ReadModel, ReadModelChange } from '@torpor/contracts'
-import { LIMITS, entityKey, parseEntityKey } from '@torpor/contracts'
+import type { ChainPosition, EntityKind, EntityState, ReadModel, ReadModelChange } from '@torpor/contracts'
+import { CHAIN_START, LIMITS, entityKey, parseEntityKey } from '@torpor/contracts'
 import type { Transaction } from 'kysely'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Pool, types } from 'pg'
@@ -36,11 +36,9 @@ export function openReadModel(options: PostgresOptions): PostgresReadModel {
   return {
     migrate: () => withFaults(() => migrate(database)),
     position: (shard) => withFaults(() => readPosition(database, shard)),
-    apply: (shard, after, sequence, changes) =>
+    apply: (shard, after, to, changes) =>
       withFaults(() =>
-        database
-          .transaction()
-          .execute((transaction) => applyChanges(transaction, shard, after, sequence, changes)),
+        database.transaction().execute((transaction) => applyChanges(transaction, shard, after, to, changes)),
       ),
     read: (kind, keys) => withFaults(() => readStates(database, kind, keys)),
     list: (kind, request) => withFaults(() => listPage(database, kind, request)),
@@ -71,36 +69,49 @@ function parserOf(typeId: number, format?: 'text' | 'binary') {
   return types.getTypeParser(typeId, format ?? 'text')
 }
 
-async function readPosition(database: Kysely<Database>, shard: number): Promise<number> {
-  const row = await database
-    .selectFrom('positions')
-    .select('sequence')
-    .where('shard', '=', shard)
-    .executeTakeFirst()
-  return row?.sequence ?? 0
+async function readPosition(database: Kysely<Database>, shard: number): Promise<ChainPosition> {
+  const row = await database.selectFrom('positions').selectAll().where('shard', '=', shard).executeTakeFirst()
+  if (row === undefined) return CHAIN_START
+  return { epoch: row.epoch, frame: row.frame, frameprev: row.frameprev, timeMs: row.time_ms }
 }
 
 async function applyChanges(
   transaction: Transaction<Database>,
   shard: number,
-  after: number,
-  sequence: number,
+  after: ChainPosition,
+  to: ChainPosition,
   changes: readonly ReadModelChange[],
 ): Promise<boolean> {
-  if (after === 0) {
-    await sql`insert into positions values (${shard}, 0) on conflict do nothing`.execute(transaction)
-  }
-  const moved = await sql`
-    update positions set sequence = ${sequence} where shard = ${shard} and sequence = ${after}`.execute(
-    transaction,
-  )
-  if (moved.numAffectedRows !== 1n) return false
+  if (!(await movePosition(transaction, shard, after, to))) return false
   for (const [kind, ofKind] of Map.groupBy(changes, (change) => change.kind)) {
     for (let start = 0; start < ofKind.length; start += STATEMENT_ROWS_MAX) {
       await writeRows(transaction, kind, ofKind.slice(start, start + STATEMENT_ROWS_MAX))
     }
   }
   return true
+}
+
+/** Compare and set: the first of several wins, the others find another position. */
+async function movePosition(
+  transaction: Transaction<Database>,
+  shard: number,
+  after: ChainPosition,
+  to: ChainPosition,
+): Promise<boolean> {
+  const moved = { epoch: to.epoch, frame: to.frame, frameprev: to.frameprev ?? '', time_ms: to.timeMs }
+  if (after.frame === 0) {
+    const first = transaction.insertInto('positions').values({ shard, ...moved })
+    const { numInsertedOrUpdatedRows } = await first
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst()
+    return numInsertedOrUpdatedRows === 1n
+  }
+  const next = transaction.updateTable('positions').set(moved)
+  const { numUpdatedRows } = await next
+    .where('shard', '=', shard)
+    .where('frame', '=', after.frame)
+    .executeTakeFirst()
+  return numUpdatedRows === 1n
 }
 
 async function readStates(

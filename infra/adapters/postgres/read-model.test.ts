@@ -1,5 +1,6 @@
 import { actorState, describeReadModelLaws } from '@torpor/contracts/laws/read-model-laws'
-import { LIMITS, actorRef, entityKey } from '@torpor/contracts'
+import type { ChainPosition } from '@torpor/contracts'
+import { CHAIN_START, LIMITS, actorRef, entityKey } from '@torpor/contracts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Pool } from 'pg'
 import { healingPool } from './healing-pool.ts'
@@ -35,6 +36,7 @@ const change = (name: string) => {
   const { kind, atespace } = actorRef('demo', name)
   return { key: entityKey(actorRef('demo', name)), kind, atespace, name, state: actorState('demo', name) }
 }
+const FIRST: ChainPosition = { epoch: 1, frame: 1, frameprev: 'f', timeMs: 1 }
 const firstPage = { atespace: '', pageSize: 10, pageToken: '' }
 const unavailable = expect.objectContaining({ code: 'READ_MODEL_UNAVAILABLE' })
 
@@ -42,7 +44,7 @@ describe('the read model in PostgreSQL', () => {
   test('is migrated once when several begin at the same time', async () => {
     const models = Array.from({ length: 3 }, open)
     await Promise.all(models.map((model) => model.migrate()))
-    expect(await models[0]?.position(0)).toBeGreaterThanOrEqual(0)
+    expect((await models[0]?.position(0))?.frame).toBeGreaterThanOrEqual(0)
     await Promise.all(models.map((model) => model.close()))
   })
 
@@ -50,7 +52,7 @@ describe('the read model in PostgreSQL', () => {
     const model = open()
     await model.clear()
     const changes = Array.from({ length: 4_500 }, (_, index) => change(`n${index}`))
-    expect(await model.apply(0, 0, 1, changes)).toBe(true)
+    expect(await model.apply(0, CHAIN_START, FIRST, changes)).toBe(true)
     let rows = 0
     for (let pageToken = '', more = true; more; more = pageToken !== '') {
       const reply = await model.list('actor', { ...firstPage, pageSize: LIMITS.listPageSizeMax, pageToken })
@@ -64,16 +66,16 @@ describe('the read model in PostgreSQL', () => {
   test('says READ_MODEL_UNAVAILABLE while the database is gone, and is whole again when it is back', async () => {
     const model = open()
     await model.clear()
-    await model.apply(0, 0, 1, [change('a')])
+    await model.apply(0, CHAIN_START, FIRST, [change('a')])
     await postgres.kill()
     await expect(model.list('actor', firstPage)).rejects.toThrow(unavailable)
-    await expect(model.apply(0, 1, 2, [])).rejects.toThrow(unavailable)
+    await expect(model.apply(0, FIRST, { ...FIRST, frame: 2 }, [])).rejects.toThrow(unavailable)
     await expect(model.migrate()).rejects.toThrow(unavailable)
     await postgres.restart()
     await model.migrate()
     const position = await model.position(0)
-    expect((await model.list('actor', firstPage)).items).toHaveLength(position)
-    expect(await model.apply(0, position, 5, [change('b')])).toBe(true)
+    expect((await model.list('actor', firstPage)).items).toHaveLength(position.frame)
+    expect(await model.apply(0, position, { ...FIRST, frame: 5 }, [change('b')])).toBe(true)
     await model.close()
   })
 

@@ -29,7 +29,14 @@ export type EntityTable = {
 }
 
 export type Database = { readonly [Table in EntityTableName]: EntityTable } & {
-  readonly positions: { readonly shard: number; readonly sequence: number }
+  /** Where the chain of frames of each shard stands that is in the rows. */
+  readonly positions: {
+    readonly shard: number
+    readonly epoch: number
+    readonly frame: number
+    readonly frameprev: string
+    readonly time_ms: number
+  }
 }
 
 export type ProjectedColumns = Omit<EntityTable, 'atespace' | 'name' | 'state'>

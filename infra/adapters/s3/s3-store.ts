@@ -71,8 +71,9 @@ function place({ bucket, prefix }: Store, key: string): { readonly Bucket: strin
 /** Each part carries a checksum that the server compares; the length is compared at the end. */
 async function putFile(store: Store, key: string, path: string, signal?: AbortSignal): Promise<void> {
   const where = place(store, key)
-  signal?.throwIfAborted()
   const { size } = await stat(path)
+  // After the last wait before the listener below: an abort in between would be heard by nobody.
+  signal?.throwIfAborted()
   const upload = new Upload({
     client: store.client,
     params: { ...where, Body: createReadStream(path, { highWaterMark: READ_CHUNK_BYTES }) },
