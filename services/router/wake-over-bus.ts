@@ -1,20 +1,11 @@
-<<<<<<< HEAD
-import type { Actor, Bus, Clock, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse } from '@torpor/contracts'
+import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
+import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain } from '@torpor/contracts'
 import { ownerDoor } from '@torpor/sdk'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
 /** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
 export function wakeOverBus(bus: Bus, clock: Clock): Wake {
   const ask = ownerDoor(bus, clock)
-=======
-import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain, SUBJECTS } from '@torpor/contracts'
-import type { Placed, Wake, WatchCapacity } from './wake.ts'
-
-/** The wake port over the fast door of the bus: `ResumeActor` to whichever control plane answers. */
-export function wakeOverBus(bus: Bus, clock: Clock): Wake {
->>>>>>> kills
   return async (ref, commandId) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
@@ -25,11 +16,8 @@ export function wakeOverBus(bus: Bus, clock: Clock): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
-<<<<<<< HEAD
-      const answer = await ask(ref, 'ResumeActor', bytes, {
-=======
-      const answer = await requestAgain(bus, clock, SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
->>>>>>> kills
+      const send = (timeoutMs: number) => ask(ref, 'ResumeActor', bytes, { timeoutMs })
+      const answer = await requestAgain(clock, send, {
         timeoutMs: LIMITS.rpcTimeoutMs,
         againMs: LIMITS.rpcAskAgainMs,
         isFinal: (given) => isDecided(parse(given)),

@@ -1,10 +1,5 @@
-<<<<<<< HEAD
 import type { Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
-import { LIMITS, TorporError, fault, refusalOf, refuse, sleep } from '@torpor/contracts'
-=======
-import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
 import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
->>>>>>> kills
 
 /**
  * One request, sent again until it is answered for good.
@@ -39,7 +34,7 @@ export async function callUntilAnswered(world: CallWorld, call: Call): Promise<u
     call.timeoutMs === undefined ? Infinity : call.timeoutMs - (world.clock.monotonicMs() - startMs)
   for (let attempt = 1; ; attempt += 1) {
     call.signal?.throwIfAborted()
-    const reply = await untilAborted(attemptOnce(call, leftMs()), call.signal)
+    const reply = await untilAborted(attemptOnce(world, call, leftMs()), call.signal)
     if (reply.ok) return reply.result
     const delayMs = backoffMs(attempt, world.random)
     const mayTryAgain = TRIED_AGAIN.has(reply.error.code) && attempt < LIMITS.rpcAttemptsMax
@@ -54,23 +49,15 @@ export function backoffMs(attempt: number, random: Random): number {
   return fullMs * (0.5 + (random.bytes(1)[0] ?? 0) / 510)
 }
 
-<<<<<<< HEAD
-async function attemptOnce(call: Call, leftMs: number): Promise<Reply<unknown>> {
-  const timeoutMs = Math.max(1, Math.min(call.attemptMs ?? LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
-  try {
-    return parseReply(await call.send(timeoutMs), call.id)
-=======
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
   const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
-    const answer = await requestAgain(world.bus, world.clock, call.subject, call.bytes, {
+    const answer = await requestAgain(world.clock, (ms) => call.send(ms), {
       timeoutMs,
       againMs: LIMITS.rpcAskAgainMs,
-      headers: call.headers,
       isFinal: (bytes) => isDecided(parseReply(bytes, call.id)),
     })
     return parseReply(answer, call.id)
->>>>>>> kills
   } catch (thrown) {
     return { ok: false, error: refusalOf(thrown) }
   }
