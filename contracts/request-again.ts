@@ -31,24 +31,21 @@ export function requestAgain(
     cancel()
     say()
   }
-  const sendOnce = (): void => {
+  const sendOnce = async (): Promise<void> => {
     const leftMs = timeoutMs - (clock.monotonicMs() - beganMs)
     if (settled || leftMs <= 0) return
     awaited += 1
-    const sent = send(leftMs).then(
-      (answer) => {
-        awaited -= 1
-        if (isFinal(answer) || awaited === 0) settle(() => resolve(answer))
-      },
-      (cause: unknown) => {
-        awaited -= 1
-        if (awaited === 0) settle(() => reject(cause as Error))
-      },
-    )
-    // an answer that `isFinal` cannot read
-    sent.catch((cause: unknown) => settle(() => reject(cause as Error)))
-    cancel = clock.after(againMs, sendOnce)
+    const sent = send(leftMs)
+    cancel = clock.after(againMs, () => void sendOnce())
+    try {
+      const answer = await sent
+      if (isFinal(answer) || awaited === 1) settle(() => resolve(answer))
+    } catch (cause) {
+      if (awaited === 1) settle(() => reject(cause as Error))
+    } finally {
+      awaited -= 1
+    }
   }
-  sendOnce()
+  void sendOnce()
   return promise
 }
