@@ -129,7 +129,7 @@ export const ERRORS = {
   PLACEMENT_REQUIRED: entry(
     500,
     1,
-    'later',
+    'now',
     'needs a node that admits it',
     'this never leaves the control plane',
   ),

@@ -24,6 +24,8 @@ export const LIMITS = {
   shardsPerServerDefault: 4,
   shardsPerClusterDefault: 16,
   rpcTimeoutMs: 30_000,
+  /** Without an answer the same message is sent again after this: whoever took it may have ended with it. */
+  rpcAskAgainMs: 2_000,
   rpcAttemptsMax: 12,
   rpcBackoffMsMin: 25,
   rpcBackoffMsMax: 1_000,
@@ -146,6 +148,9 @@ export const LIMITS = {
   storeConnectTimeoutMs: 5_000,
   storeSilenceMsMax: 60_000,
   storeAttemptsMax: 3,
+  /** A put that met another one, or a removal beside it, is sent again so often, each time after so much longer. */
+  storeConflictsMax: 8,
+  storeConflictPauseMs: 10,
   storePartBytes: 16 * 1024 * 1024,
   storePartsInFlightMax: 4,
   /** What an interrupted put left behind is removed once it is this old. */

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { condition, startTestSystem } from './testing/system.ts'
+import { COUNTER_SPEC, condition, startTestSystem } from './testing/system.ts'
 import type { TestSystem } from './testing/system.ts'
 
 const row = ({
@@ -74,6 +74,25 @@ describe('a whole loop on a real bus with simulated sandboxes', () => {
     const reverted = await handle.revert()
     expect(reverted.state).toBe('ACTOR_STATE_SUSPENDED')
     expect(await system.call(await handle.resume())).toMatch(/memory count: 1 /)
+  })
+
+  test('an actor whose policy is restart comes back by itself', async () => {
+    const metadata = { atespace: 'demo', name: 'healing' }
+    const spec = { ...COUNTER_SPEC, crashPolicy: 'restart' }
+    const document = { apiVersion: 'torpor.dev/v1', kind: 'ActorTemplate', metadata, spec }
+    await system.client.apply(document as never)
+    await condition('the golden snapshot', async () => {
+      const { golden } = await system.client.template('demo', 'healing').get()
+      return golden.phase === 'READY' ? true : undefined
+    })
+    const handle = system.client.actor('demo', 'healer')
+    await handle.create({ template: 'healing' })
+    const { uid, worker } = await handle.resume()
+    await system.runtime.kill(uid, 'killed')
+    const back = await system.until('healer', (actor) => {
+      return actor.state === 'ACTOR_STATE_RUNNING' && actor.worker?.sequence !== worker?.sequence
+    })
+    expect(await system.call(back)).toMatch(/memory count: 1 /)
   })
 
   test.each([

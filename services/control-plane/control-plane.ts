@@ -31,7 +31,15 @@ export type ControlPlaneOptions = {
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<{ close(): Promise<void> }> {
   const { bus, clock, random, log, leases, name } = options
-  const host = createActorHost({ log, leases, deciders: ALL_DECIDERS, clock, random, owner: name })
+  const host = createActorHost({
+    log,
+    leases,
+    deciders: ALL_DECIDERS,
+    clock,
+    random,
+    owner: name,
+    onFault: (cause) => options.note('warn', cause.message),
+  })
   const context: Context = {
     name,
     version: options.version,

@@ -11,7 +11,15 @@ import { connectNats } from '@torpor/adapter-nats'
 import type { TestServer } from '@torpor/adapter-nats/test-server'
 import { startTestServer } from '@torpor/adapter-nats/test-server'
 import type { CommandEnvelope } from '@torpor/contracts'
-import { actorRef, ALL, commandEnvelopeSchema, COMMANDS, refuse, SUBJECTS } from '@torpor/contracts'
+import {
+  actorRef,
+  ALL,
+  commandEnvelopeSchema,
+  COMMANDS,
+  refuse,
+  SUBJECTS,
+  systemClock,
+} from '@torpor/contracts'
 import { anActor, anAssignment, startSandboxServer, startTestGate } from '../node-agent/gate/gate-world.ts'
 import type { SandboxServer } from '../node-agent/gate/gate-world.ts'
 import type { Gate } from '../node-agent/gate/gate.ts'
@@ -53,7 +61,7 @@ afterAll(async () => {
 
 test('a wake is a ResumeActor on the fast door, and its answer the gate of the worker', async () => {
   answer = running
-  const reply = await wakeOverBus(nats.bus)(actorRef('demo', 'counter'), 'command-1')
+  const reply = await wakeOverBus(nats.bus, systemClock)(actorRef('demo', 'counter'), 'command-1')
   expect(reply).toEqual({ ok: true, result: { assignment: anAssignment(), gateAddress: gate.address } })
   expect(commands.at(-1)).toMatchObject({ id: 'command-1', type: 'ResumeActor' })
   expect(COMMANDS.ResumeActor.schema.safeParse(commands.at(-1)?.data).success).toBe(true)
@@ -61,7 +69,7 @@ test('a wake is a ResumeActor on the fast door, and its answer the gate of the w
 
 test('an actor that is not running is a conflict, and a refusal stays what it is', async () => {
   answer = () => ({ ok: true, result: { actor: { state: 'ACTOR_STATE_SUSPENDING' } } })
-  const wake = wakeOverBus(nats.bus)
+  const wake = wakeOverBus(nats.bus, systemClock)
   expect(await wake(actorRef('demo', 'counter'), 'x')).toMatchObject({
     ok: false,
     error: { code: 'ACTOR_STATE_CONFLICT', detail: 'ACTOR_STATE_SUSPENDING' },
@@ -73,7 +81,7 @@ test('an actor that is not running is a conflict, and a refusal stays what it is
 test('nobody on the bus is BUS_UNAVAILABLE', async () => {
   const alone = await startTestServer()
   const other = await connectNats({ url: alone.url, name: 'alone' })
-  const reply = await wakeOverBus(other.bus)(actorRef('demo', 'counter'), 'x')
+  const reply = await wakeOverBus(other.bus, systemClock)(actorRef('demo', 'counter'), 'x')
   expect(reply).toMatchObject({ ok: false, error: { code: 'BUS_UNAVAILABLE' } })
   await other.close()
   await alone.stop()

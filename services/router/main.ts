@@ -14,7 +14,7 @@ await runPart('router', async () => {
   const router = await startRouter({
     listen: settings.TORPOR_LISTEN,
     domain: settings.TORPOR_DOMAIN,
-    wake: wakeOverBus(nats.bus),
+    wake: wakeOverBus(nats.bus, systemClock),
     watchCapacity: capacityOverBus(nats.bus),
     clock: systemClock,
     random: systemRandom,

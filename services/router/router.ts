@@ -53,7 +53,7 @@ export interface Router {
 
 /**
  * Starts a router.
- * @example await startRouter({ listen: '0.0.0.0:8080', domain: 'actors.localhost', wake: wakeOverBus(bus), … })
+ * @example await startRouter({ listen: '0.0.0.0:8080', domain: 'actors.localhost', wake: wakeOverBus(bus, clock), … })
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
   const { clock, random, wake, watchCapacity } = options

@@ -1,9 +1,11 @@
-import type { Actor, Bus, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse, SUBJECTS } from '@torpor/contracts'
+import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
+import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain, SUBJECTS } from '@torpor/contracts'
+import { ownerDoor } from '@torpor/sdk'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
-/** The wake port over the fast door of the bus: `ResumeActor` to whichever control plane answers. */
-export function wakeOverBus(bus: Bus): Wake {
+/** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
+export function wakeOverBus(bus: Bus, clock: Clock): Wake {
+  const door = ownerDoor(bus, clock)
   return async (ref, commandId) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
@@ -14,10 +16,12 @@ export function wakeOverBus(bus: Bus): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
-      const answer = await bus.request(SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
+      const answer = await requestAgain(door, clock, SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
         timeoutMs: LIMITS.rpcTimeoutMs,
+        againMs: LIMITS.rpcAskAgainMs,
+        isFinal: (given) => isDecided(parse(given)),
       })
-      return readReply(ref, JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>)
+      return readReply(ref, parse(answer))
     } catch (thrown) {
       return { ok: false, error: refusalOf(thrown) }
     }
@@ -31,6 +35,13 @@ export function capacityOverBus(bus: Bus): WatchCapacity {
     return () => subscription.unsubscribe()
   }
 }
+
+/** Codes by which an owner says that it decided nothing: another one may. */
+const UNDECIDED: ReadonlySet<ErrorCode> = new Set(['SHARD_MOVED', 'SHARD_BUSY', 'LOG_UNAVAILABLE'])
+const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !UNDECIDED.has(reply.error.code)
+
+const parse = (answer: Uint8Array): Reply<{ actor?: Actor }> =>
+  JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>
 
 function readReply(ref: EntityRef, reply: Reply<{ actor?: Actor }>): Reply<Placed> {
   if (!reply.ok) return reply

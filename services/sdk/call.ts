@@ -1,9 +1,10 @@
 import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
-import { LIMITS, TorporError, fault, refusalOf, refuse, sleep } from '@torpor/contracts'
+import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
 
 /**
  * One request, sent again until it is answered for good.
  * 1. Every attempt sends the same bytes, so the same command id: it is applied once however often it arrives.
+ *    Within an attempt too: who took it may have ended with it.
  * 2. Only codes that say "not decided" are tried again; a refusal is an answer.
  */
 
@@ -52,14 +53,19 @@ export function backoffMs(attempt: number, random: Random): number {
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
   const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
-    return parseReply(
-      await world.bus.request(call.subject, call.bytes, { timeoutMs, headers: call.headers }),
-      call.id,
-    )
+    const answer = await requestAgain(world.bus, world.clock, call.subject, call.bytes, {
+      timeoutMs,
+      againMs: LIMITS.rpcAskAgainMs,
+      headers: call.headers,
+      isFinal: (bytes) => isDecided(parseReply(bytes, call.id)),
+    })
+    return parseReply(answer, call.id)
   } catch (thrown) {
     return { ok: false, error: refusalOf(thrown) }
   }
 }
+
+const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !TRIED_AGAIN.has(reply.error.code)
 
 function parseReply(bytes: Uint8Array, id: string): Reply<unknown> {
   const text = new TextDecoder().decode(bytes)
@@ -67,8 +73,8 @@ function parseReply(bytes: Uint8Array, id: string): Reply<unknown> {
     const reply = JSON.parse(text) as { ok?: unknown; error?: Partial<Refusal> }
     if (reply.ok === true) return reply as Reply<unknown>
     if (reply.ok === false && typeof reply.error?.code === 'string') return reply as Reply<unknown>
-  } catch (cause) {
-    throw fault('INTERNAL', id, { detail: 'the answer is not JSON', cause })
+  } catch {
+    return { ok: false, error: refuse('INTERNAL', id, 'the answer is not JSON') }
   }
   return { ok: false, error: refuse('INTERNAL', id, 'the answer is no reply') }
 }

@@ -39,7 +39,7 @@ function answeringBus(answer: (sent: Sent, count: number) => Reply<unknown>): { 
   return { bus, sent }
 }
 
-/** Time in which every delay is over at once, and is counted. */
+/** Time in which every delay that nobody takes back is over at once, and is counted. */
 function hurriedClock(): Clock & { readonly delaysMs: number[] } {
   const delaysMs: number[] = []
   let nowMs = 1_700_000_000_000
@@ -48,10 +48,12 @@ function hurriedClock(): Clock & { readonly delaysMs: number[] } {
     nowMs: () => nowMs,
     monotonicMs: () => nowMs,
     after(delayMs, call) {
-      delaysMs.push(delayMs)
-      nowMs += delayMs
-      queueMicrotask(call)
-      return () => {}
+      const due = setImmediate(() => {
+        delaysMs.push(delayMs)
+        nowMs += delayMs
+        call()
+      })
+      return () => clearImmediate(due)
     },
   }
 }
@@ -116,6 +118,22 @@ test('a refusal is an answer: it is thrown with its code and not tried again', a
   await expect(resumed).rejects.toThrow(TorporError)
   await expect(resumed).rejects.toThrow(refusedWith('ACTOR_UNKNOWN'))
   expect(sent).toHaveLength(1)
+})
+
+test('a command whose owner ended with it is sent again, the same, within its attempt', async () => {
+  const sent: string[] = []
+  const bus: Bus = {
+    publish: () => {},
+    subscribe: () => ({ unsubscribe: () => {} }),
+    close: async () => {},
+    request(_subject, data) {
+      if (sent.push(new TextDecoder().decode(data)) === 1) return new Promise(() => {})
+      return Promise.resolve(new TextEncoder().encode(JSON.stringify(yes({ actor: {} }))))
+    },
+  }
+  await createClient({ bus, clock: hurriedClock() }).actor('demo', 'x').resume()
+  expect(sent).toHaveLength(2)
+  expect(sent[1]).toBe(sent[0])
 })
 
 test('timeoutMs bounds all attempts together', async () => {

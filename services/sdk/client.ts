@@ -33,6 +33,7 @@ import { applyDocument } from './apply.ts'
 import { callUntilAnswered } from './call.ts'
 import type { EventsOptions } from './events.ts'
 import { followEvents } from './events.ts'
+import { ownerDoor } from './owner-door.ts'
 import type { AtespaceHandle, NodeHandle, TemplateHandle, WorkerPoolHandle } from './resource-handles.ts'
 import { atespaceHandle, nodeHandle, templateHandle, workerPoolHandle } from './resource-handles.ts'
 import type { CommandResult, ListItem, QueryResult, ReadModelInfo, SystemInfo } from './results.ts'
@@ -144,7 +145,7 @@ type CallsAndAsk = Calls & {
 
 function createCalls(options: ClientOptions): CallsAndAsk {
   const world = {
-    bus: options.bus,
+    bus: ownerDoor(options.bus, options.clock ?? systemClock),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
   }

@@ -1,4 +1,5 @@
 export * from './client.ts'
+export { ownerDoor } from './owner-door.ts'
 export * from './results.ts'
 export type { ApplyOutcome } from './apply.ts'
 export type { ActorHandle, CreateActorOptions, SuspendOptions } from './actor-handle.ts'

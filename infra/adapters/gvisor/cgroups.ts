@@ -197,7 +197,8 @@ async function killAll(path: string, members: Members, thaw: Thaw): Promise<void
   }
 }
 
-function killOne(pid: number): void {
+/** SIGKILL; one that is gone already is no error. */
+export function killOne(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {

@@ -15,6 +15,7 @@ import { gvisorRuntime } from './runtime.ts'
 import { slotFolders } from './slot.ts'
 import { nodeCgroup, slotMaker } from './slot-maker.ts'
 
+export { clearNode, type NodeOnMachine } from './clear-node.ts'
 export { checkProcessRoot } from './process-root.ts'
 export { openCgroups, type CgroupLimits, type Cgroups } from './cgroups.ts'
 export { GVISOR_LIMITS, type GivenOptions, type GvisorOptions } from './options.ts'

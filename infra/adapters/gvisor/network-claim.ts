@@ -52,6 +52,15 @@ export async function releaseNetwork(claimant: Claimant, network: string): Promi
   await ip('route', 'del', ...claim(network, claimant))
 }
 
+/** Gives back whatever this node claimed, known by its metric: its folder may be gone. */
+export async function releaseClaims(claimant: Pick<Claimant, 'nodeTag'>): Promise<void> {
+  const claims = (await routes()).filter(
+    (line) =>
+      line.startsWith('unreachable ') && `${line} `.includes(` metric ${metricOf(claimant.nodeTag)} `),
+  )
+  for (const line of claims) await ip('route', 'del', ...line.trim().split(/\s+/))
+}
+
 /** The route that somebody else has into the network. */
 function userOf(network: string, routes: readonly string[], { nodeTag }: Claimant): string | undefined {
   const own = [`metric ${metricOf(nodeTag)} `, `dev ${interfacePrefix(nodeTag)}`]

@@ -99,6 +99,11 @@ export function networkPool(options: GvisorOptions): NetworkPool {
   }
 }
 
+/** Removes every network of a node. */
+export async function removeNamespaces(nodeTag: string): Promise<void> {
+  await remove(await namespaceNames(interfacePrefix(nodeTag)))
+}
+
 function networkOf({ nodeTag, network }: GvisorOptions, index: number): SlotNetwork {
   const name = `${interfacePrefix(nodeTag)}${index}`
   return { name, index, ipAddress: address(network, index, 2), namespacePath: `/var/run/netns/${name}` }

@@ -16,11 +16,11 @@ export async function setNetworkRules(options: GvisorOptions): Promise<void> {
   }
 }
 
-export async function removeNetworkRules(options: GvisorOptions): Promise<void> {
+export async function removeNetworkRules(options: Pick<GvisorOptions, 'nodeTag'>): Promise<void> {
   for (const rule of rulesOf(options)) await iptables('-D', rule)
 }
 
-function rulesOf({ nodeTag }: GvisorOptions): readonly (readonly string[])[] {
+function rulesOf({ nodeTag }: Pick<GvisorOptions, 'nodeTag'>): readonly (readonly string[])[] {
   const from = ['-i', `${interfacePrefix(nodeTag)}+`]
   return [
     ['INPUT', ...from, '-p', 'tcp', '--syn', '-j', 'DROP'],

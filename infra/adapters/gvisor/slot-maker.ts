@@ -28,7 +28,7 @@ export type SlotParts = {
 }
 
 /** Control group of the node's slots that no worker has booked. */
-export const nodeCgroup = ({ nodeTag }: GvisorOptions): string => `/tp${nodeTag}`
+export const nodeCgroup = ({ nodeTag }: Pick<GvisorOptions, 'nodeTag'>): string => `/tp${nodeTag}`
 
 export function slotMaker(parts: SlotParts): SlotMaker {
   const { options, runsc, cgroups, networks, folders } = parts

@@ -18,6 +18,11 @@ export function healingPool(pool: Pool): PostgresPool {
 
 function healingClient(client: PoolClient): PostgresPoolClient {
   let broken = false
+  // A connection that ends while it is held, but between two queries, says so by this event alone.
+  const breaks = (): void => {
+    broken = true
+  }
+  client.on('error', breaks)
   const run = async (...args: unknown[]): Promise<unknown> => {
     try {
       return await (client.query as (...args: unknown[]) => Promise<unknown>).apply(client, args)
@@ -28,6 +33,9 @@ function healingClient(client: PoolClient): PostgresPoolClient {
   }
   return {
     query: run as PostgresPoolClient['query'],
-    release: () => client.release(broken),
+    release: () => {
+      client.off('error', breaks)
+      client.release(broken)
+    },
   }
 }

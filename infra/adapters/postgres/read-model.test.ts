@@ -2,6 +2,8 @@ import { actorState, describeReadModelLaws } from '@torpor/contracts/laws/read-m
 import type { ChainPosition } from '@torpor/contracts'
 import { CHAIN_START, LIMITS, actorRef, entityKey } from '@torpor/contracts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Pool } from 'pg'
+import { healingPool } from './healing-pool.ts'
 import type { PostgresReadModel } from './open-read-model.ts'
 import { openReadModel } from './open-read-model.ts'
 import type { TestPostgres } from './start-test-postgres.ts'
@@ -75,5 +77,21 @@ describe('the read model in PostgreSQL', () => {
     expect((await model.list('actor', firstPage)).items).toHaveLength(position.frame)
     expect(await model.apply(0, position, { ...FIRST, frame: 5 }, [change('b')])).toBe(true)
     await model.close()
+  })
+
+  test('outlives the end of a connection that is held between two queries', async () => {
+    const pool = new Pool({ connectionString: postgres.url, max: 1 })
+    const ended = new Promise<void>((resolve) =>
+      pool.once('connect', (client) => client.once('end', () => resolve())),
+    )
+    const held = await healingPool(pool).connect()
+    await held.query('SELECT 1', [])
+    await postgres.kill()
+    await ended
+    await expect(held.query('SELECT 1', [])).rejects.toThrow()
+    held.release()
+    await postgres.restart()
+    expect((await pool.query('SELECT 1')).rowCount).toBe(1)
+    await pool.end()
   })
 })

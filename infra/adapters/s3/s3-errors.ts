@@ -19,8 +19,8 @@ const statusOf = (thrown: unknown): number =>
 export const isUnknownKey = (thrown: unknown): boolean => UNKNOWN_KEY.has(nameOf(thrown))
 /** The condition of a put was not met: the key is there. */
 export const isConditionFailed = (thrown: unknown): boolean => statusOf(thrown) === 412
-/** Another put of the same key is just being decided. */
-export const isConditionUndecided = (thrown: unknown): boolean => statusOf(thrown) === 409
+/** Another put of the same key is just being decided, or the place of the object is just being made or removed. */
+export const isConflict = (thrown: unknown): boolean => statusOf(thrown) === 409
 /** How often a request was sent before it failed; its first sending may have done its work. */
 export const attemptsOf = (thrown: unknown): number =>
   thrown instanceof S3ServiceException ? (thrown.$metadata.attempts ?? 1) : 1

@@ -2,6 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { rename, rm, stat } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   DeleteObjectCommand,
   GetObjectCommand,
@@ -13,7 +14,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import type { SnapshotStore } from '@torpor/contracts'
 import { checkStoreKey, fault, LIMITS } from '@torpor/contracts'
-import { attemptsOf, isConditionFailed, isConditionUndecided, isUnknownKey, toFault } from './s3-errors.ts'
+import { attemptsOf, isConditionFailed, isConflict, isUnknownKey, toFault } from './s3-errors.ts'
 
 export type S3StoreOptions = {
   readonly bucket: string
@@ -62,8 +63,10 @@ function makeClient({ region, endpoint }: S3StoreOptions): S3Client {
   })
 }
 
+type Place = { readonly Bucket: string; readonly Key: string }
+
 /** Where an object lies; throws for what cannot be a key. */
-function place({ bucket, prefix }: Store, key: string): { readonly Bucket: string; readonly Key: string } {
+function place({ bucket, prefix }: Store, key: string): Place {
   checkStoreKey(key)
   return { Bucket: bucket, Key: prefix === '' ? key : `${prefix}/${key}` }
 }
@@ -73,43 +76,65 @@ async function putFile(store: Store, key: string, path: string, signal?: AbortSi
   const where = place(store, key)
   signal?.throwIfAborted()
   const { size } = await stat(path)
+  const send = () => sendFile(store.client, where, { path, size }, signal)
+  await guarded(store, key, () => pastConflicts(send), signal)
+  const { ContentLength } = await guarded(store, key, () => store.client.send(new HeadObjectCommand(where)))
+  if (ContentLength !== size) throw damaged(key, size, ContentLength)
+}
+
+async function sendFile(
+  client: S3Client,
+  where: Place,
+  file: { readonly path: string; readonly size: number },
+  signal?: AbortSignal,
+): Promise<void> {
+  // After the last wait before the listener below: an abort in between would be heard by nobody.
+  signal?.throwIfAborted()
+  const body = createReadStream(file.path, { highWaterMark: READ_CHUNK_BYTES })
   const upload = new Upload({
-    client: store.client,
-    params: { ...where, Body: createReadStream(path, { highWaterMark: READ_CHUNK_BYTES }) },
-    partSize: Math.max(LIMITS.storePartBytes, Math.ceil(size / PARTS_MAX)),
+    client,
+    params: { ...where, Body: body },
+    partSize: Math.max(LIMITS.storePartBytes, Math.ceil(file.size / PARTS_MAX)),
     queueSize: LIMITS.storePartsInFlightMax,
   })
   const abort = (): void => void upload.abort()
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    await guarded(store, key, () => upload.done(), signal)
+    await upload.done()
   } finally {
     signal?.removeEventListener('abort', abort)
+    body.destroy()
   }
-  const { ContentLength } = await guarded(store, key, () => store.client.send(new HeadObjectCommand(where)))
-  if (ContentLength !== size) throw damaged(key, size, ContentLength)
 }
 
 /** What the protocol allows in one object. */
 const PARTS_MAX = 10_000
 
 async function putBytes(store: Store, key: string, bytes: Uint8Array): Promise<boolean> {
-  const where = place(store, key)
-  await guarded(store, key, () => store.client.send(new PutObjectCommand({ ...where, Body: bytes })))
+  const command = new PutObjectCommand({ ...place(store, key), Body: bytes })
+  await guarded(store, key, () => pastConflicts(() => store.client.send(command)))
   return true
 }
 
 async function putNew(store: Store, key: string, bytes: Uint8Array): Promise<boolean> {
-  const where = place(store, key)
+  const command = new PutObjectCommand({ ...place(store, key), Body: bytes, IfNoneMatch: '*' })
+  try {
+    await pastConflicts(() => store.client.send(command))
+    return true
+  } catch (cause) {
+    if (isConditionFailed(cause)) return attemptsOf(cause) > 1 && holds(store, key, bytes)
+    throw toFault(cause, key, store.bucket)
+  }
+}
+
+/** Sends again what the server answers with "conflict": nothing was stored, and it does not say for how long. */
+async function pastConflicts<Result>(send: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await store.client.send(new PutObjectCommand({ ...where, Body: bytes, IfNoneMatch: '*' }))
-      return true
+      return await send()
     } catch (cause) {
-      if (isConditionFailed(cause)) return attemptsOf(cause) > 1 && holds(store, key, bytes)
-      if (!isConditionUndecided(cause) || attempt >= LIMITS.storeAttemptsMax) {
-        throw toFault(cause, key, store.bucket)
-      }
+      if (!isConflict(cause) || attempt >= LIMITS.storeConflictsMax) throw cause
+      await sleep(LIMITS.storeConflictPauseMs * attempt)
     }
   }
 }
@@ -144,12 +169,7 @@ async function getFile(store: Store, key: string, path: string, signal?: AbortSi
   }
 }
 
-async function download(
-  store: Store,
-  where: { readonly Bucket: string; readonly Key: string },
-  path: string,
-  signal?: AbortSignal,
-): Promise<void> {
+async function download(store: Store, where: Place, path: string, signal?: AbortSignal): Promise<void> {
   const abort = signal === undefined ? {} : { abortSignal: signal }
   const { Body, ContentLength } = await store.client.send(new GetObjectCommand(where), abort)
   if (!(Body instanceof Readable)) throw damaged(where.Key, ContentLength ?? 0, undefined)

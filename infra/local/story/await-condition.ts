@@ -9,10 +9,12 @@ export async function awaitCondition<Value>(
   what: string,
   timeoutMs: number,
   look: () => Promise<Value | undefined>,
+  signal?: AbortSignal,
 ): Promise<Value> {
   const beganMs = clock.monotonicMs()
   let last: unknown
   while (clock.monotonicMs() - beganMs < timeoutMs) {
+    signal?.throwIfAborted()
     const value = await look().catch((cause: unknown) => {
       last = cause
       return undefined

@@ -10,12 +10,13 @@ import type { Stage } from './stage.ts'
  */
 export async function countOnce(stage: Stage, actorUid: string): Promise<CounterAnswer> {
   const known = await readLedger(stage.dataFolder)
-  const answered = known?.actorUid === actorUid ? known.answered : 0
-  const key = (known?.actorUid === actorUid ? known.pendingKey : undefined) ?? stage.newKey()
-  await writeLedger(stage.dataFolder, { actorUid, answered, pendingKey: key })
-  const answer = await callCounter(stage.clock, stage.stack.routerUrl, stage.host, key)
-  const wanted = answered + 1
-  if (countsIn(answer.text).join() !== [wanted, wanted, wanted].join()) {
+  const ledger = known?.actorUid === actorUid ? known : { actorUid, answered: 0 }
+  const key = ledger.pendingKey ?? stage.newKey()
+  await writeLedger(stage.dataFolder, { ...ledger, pendingKey: key })
+  const answer = await callCounter(stage.clock, stage.stack.routerUrl, stage.host, key, stage.signal)
+  const counts = countsIn(answer.text)
+  const wanted = ledger.answered === undefined ? (counts[0] ?? 0) : ledger.answered + 1
+  if (counts.join() !== [wanted, wanted, wanted].join()) {
     throw fault('INTERNAL', stage.host, {
       detail: `answered "${answer.text}", but its next count is ${wanted}`,
     })

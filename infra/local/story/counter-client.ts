@@ -16,12 +16,14 @@ export async function callCounter(
   router: string,
   host: string,
   idempotencyKey: string,
+  signal: AbortSignal,
 ): Promise<CounterAnswer> {
   const beganMs = clock.monotonicMs()
   let last = 'no answer'
   for (let attempts = 1; clock.monotonicMs() - beganMs < CALL_MS_MAX; attempts += 1) {
+    signal.throwIfAborted()
     const sentMs = clock.monotonicMs()
-    const answer = await callOnce(router, host, idempotencyKey).catch((cause: unknown) => ({
+    const answer = await callOnce(router, host, idempotencyKey, signal).catch((cause: unknown) => ({
       status: 0,
       text: String(cause),
     }))
@@ -35,7 +37,12 @@ export async function callCounter(
   throw fault('UPSTREAM_INVALID', host, { detail: last })
 }
 
-function callOnce(router: string, host: string, key: string): Promise<{ status: number; text: string }> {
+function callOnce(
+  router: string,
+  host: string,
+  key: string,
+  signal: AbortSignal,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const url = new URL(router)
     const call = request(
@@ -44,6 +51,7 @@ function callOnce(router: string, host: string, key: string): Promise<{ status: 
         port: url.port,
         path: '/',
         headers: { host, 'idempotency-key': key, connection: 'close' },
+        signal,
         timeout: LIMITS.rpcTimeoutMs * 2,
       },
       (response) => {

@@ -13,6 +13,7 @@ const PARTS = [
   'projector',
   'node-agent',
   'router',
+  'guard',
 ]
 /** A line of each of the six steps, printed in its midst. */
 const STEPS = [
@@ -24,6 +25,10 @@ const STEPS = [
   'What it took',
 ]
 const RUN_MS_MAX = 400_000
+const CAN_GVISOR = process.platform === 'linux' && process.getuid?.() === 0
+const WORDS = CAN_GVISOR ? ['--once'] : ['--once', '--simulated']
+/** Simulated sandboxes are inside the node agent and die with it. */
+const KILLED = CAN_GVISOR ? PARTS : PARTS.filter((part) => part !== 'node-agent')
 
 describe('a part is killed in the midst of each step: every answered request is kept, and the story ends well', () => {
   let folder = ''
@@ -32,15 +37,16 @@ describe('a part is killed in the midst of each step: every answered request is 
   })
   afterEach(() => rm(folder, { recursive: true, force: true }))
 
-  test.each(PARTS)('%s', { timeout: RUN_MS_MAX }, async (part) => {
-    const before = machineState(folder)
-    const demo = startDemo(folder, ['--once'])
+  test.each(KILLED)('%s', { timeout: RUN_MS_MAX }, async (part) => {
+    const demo = startDemo(folder, WORDS)
+    const killed = new Set<number>()
     for (const step of STEPS) {
       await demo.sees(step)
-      expect(demo.killPart(part), `${part} at "${step}"`).toBe(true)
+      killed.add(await demo.killPart(part))
     }
     expect(await demo.ended(), demo.text()).toBe(0)
+    expect(killed.size).toBe(STEPS.length)
     expect(demo.text()).toContain('memory count: 7 | file count: 7 | rootfs count: 7')
-    expect(machineState(folder)).toEqual(before)
+    expect(machineState(folder)).toEqual([])
   })
 })

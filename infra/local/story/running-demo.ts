@@ -4,6 +4,13 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { identifyProcess, isAlive } from '../supervisor/process-identity.ts'
+import type { ProcessIdentity } from '../supervisor/process-identity.ts'
+import { waitUntil } from '../supervisor/wait-until.ts'
+
+/** How long a killed part may take to be there again, and a killed process to be gone. */
+const PART_BACK_MS_MAX = 60_000
+const GONE_MS_MAX = 10_000
 
 /** The demo as a process of its own, as a user runs it: for tests, which see what a user sees. */
 export type RunningDemo = {
@@ -11,8 +18,13 @@ export type RunningDemo = {
   text(): string
   /** Resolves when a line holds `part`; rejects when the demo ends first. */
   sees(part: string): Promise<void>
-  /** SIGKILL to one of its parts, by the process that the supervisor recorded. False when there is no such record. */
-  killPart(name: string): boolean
+  /**
+   * SIGKILL to the process of one of its parts that lives now, or to the next one where the last was killed already. Resolves
+   * with its id when that very process is gone; rejects where none comes to be.
+   */
+  killPart(name: string): Promise<number>
+  /** SIGKILL to the demo itself; its parts are left behind. Resolves when it is gone. */
+  kill(): Promise<void>
   /** Ctrl-C. */
   interrupt(): void
   /** Its exit code. */
@@ -34,7 +46,8 @@ export function startDemo(dataFolder: string, words: readonly string[]): Running
       for (const listener of listeners) listener(line)
     })
   }
-  const exit = exitOf(child)
+  const exit = codeAt('close', child)
+  const gone = codeAt('exit', child)
   return {
     text: () => lines.join('\n'),
     sees: (part) =>
@@ -48,27 +61,43 @@ export function startDemo(dataFolder: string, words: readonly string[]): Running
         for (const line of lines) done(line)
         void exit.then((code) => reject(new Error(`the demo ended with ${code}:\n${lines.join('\n')}`)))
       }),
-    killPart: (name) => {
-      const pid = pidOfPart(dataFolder, name)
-      if (pid !== undefined) process.kill(pid, 'SIGKILL')
-      return pid !== undefined
+    killPart: (name) => killLiving(join(dataFolder, 'run', `${name}.json`), name),
+    kill: async () => {
+      await killLiving(join(dataFolder, 'lock'), 'the demo')
+      await gone
     },
     interrupt: () => void child.kill('SIGINT'),
     ended: () => exit,
   }
 }
 
-async function exitOf(child: ChildProcess): Promise<number> {
-  const [code] = (await once(child, 'close')) as [number | null]
+/** `close` comes when all of its output was read, and never while something that it left behind holds that open. */
+async function codeAt(end: 'close' | 'exit', child: ChildProcess): Promise<number> {
+  const [code] = (await once(child, end)) as [number | null]
   return code ?? -1
 }
 
-function pidOfPart(dataFolder: string, name: string): number | undefined {
+async function killLiving(file: string, name: string): Promise<number> {
+  let found: ProcessIdentity | undefined
+  const lives = (): boolean => {
+    const written = identityIn(file)
+    found = written !== undefined && isAlive(written) ? written : undefined
+    return found !== undefined
+  }
+  await waitUntil(lives, PART_BACK_MS_MAX)
+  const killed = found
+  if (killed === undefined) throw new Error(`${name} does not live: ${file}`)
+  process.kill(killed.pid, 'SIGKILL')
+  if (await waitUntil(() => identifyProcess(killed.pid)?.startedAt !== killed.startedAt, GONE_MS_MAX)) {
+    return killed.pid
+  }
+  throw new Error(`${name}, process ${killed.pid}, outlived its SIGKILL`)
+}
+
+/** What the demo wrote down about one of its processes. */
+function identityIn(file: string): ProcessIdentity | undefined {
   try {
-    const record = JSON.parse(readFileSync(join(dataFolder, 'run', `${name}.json`), 'utf8')) as {
-      pid?: number
-    }
-    return record.pid
+    return JSON.parse(readFileSync(file, 'utf8')) as ProcessIdentity
   } catch {
     return undefined
   }

@@ -16,6 +16,8 @@ export type Stage = {
   readonly host: string
   /** Where the demo keeps its ledger. */
   readonly dataFolder: string
+  /** Aborted when the story is to stop. */
+  readonly signal: AbortSignal
   readonly newKey: () => string
   /** Milliseconds by row of the table at the end. */
   readonly measuredMs: Map<string, number>

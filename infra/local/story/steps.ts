@@ -2,7 +2,9 @@ import type { Actor, ActorTemplate, Snapshot } from '@torpor/contracts'
 import { TorporError, fault } from '@torpor/contracts'
 import { awaitCondition } from './await-condition.ts'
 import { countOnce } from './count.ts'
+import type { CounterAnswer } from './counter-client.ts'
 import { DEMO_ATESPACE, DEMO_POOL, DEMO_TEMPLATE, demoDocuments } from './demo-documents.ts'
+import { writeLedger } from './ledger.ts'
 import type { Stage } from './stage.ts'
 import { measure } from './stage.ts'
 import { ms, snapshotRow } from './tell.ts'
@@ -13,16 +15,17 @@ const FIRST_CALLS = 5
 
 /** Step 2: documents are applied; the template's golden snapshot is taken. */
 export async function makeTemplate(stage: Stage, image: string): Promise<ActorTemplate> {
-  const { client, tell, clock } = stage
+  const { client, tell, clock, signal } = stage
   tell.step(2, 'A template: the counter image, and the golden snapshot that its actors are born from')
   tell.line(`image ${image}`)
   for (const document of demoDocuments(image)) {
     tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
   }
-  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, async () => {
+  const look = async (): Promise<ActorTemplate | undefined> => {
     const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()
     return found.golden.phase === 'PENDING' ? undefined : found
-  })
+  }
+  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, look, signal)
   if (template.golden.phase === 'FAILED') {
     throw fault('TEMPLATE_FAILED', DEMO_TEMPLATE, { detail: template.golden.errorMessage ?? '' })
   }
@@ -35,9 +38,9 @@ export async function makeTemplate(stage: Stage, image: string): Promise<ActorTe
 export async function firstCalls(stage: Stage): Promise<Actor> {
   const { tell, host } = stage
   tell.step(3, `An actor: ${host.split('.').slice(0, 2).toReversed().join('/')}`)
-  const created = await createOrFind(stage)
+  const { actor: created, isFound } = await createOrFind(stage)
   tell.line(`${created.state}: ${created.snapshots.map(snapshotRow).join(', ')}`)
-  const first = await countOnce(stage, created.uid)
+  const first = await firstCall(stage, created, isFound)
   stage.measuredMs.set('first call', first.elapsedMs)
   tell.line(`${first.text}   (${ms(first.elapsedMs)}: it slept, and woke)`)
   for (let call = 2; call <= FIRST_CALLS; call += 1) {
@@ -48,16 +51,37 @@ export async function firstCalls(stage: Stage): Promise<Actor> {
   return created
 }
 
-async function createOrFind({ actor, tell, clock }: Stage): Promise<Actor> {
+type Found = { readonly actor: Actor; readonly isFound: boolean }
+
+async function createOrFind({ actor, tell, clock, signal }: Stage): Promise<Found> {
   try {
     const created = await actor.create({ template: DEMO_TEMPLATE })
     tell.line('created')
-    return await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get())
+    const there = await awaitCondition(clock, created.name, STATE_MS_MAX, () => actor.get(), signal)
+    return { actor: there, isFound: false }
   } catch (cause) {
     if (!(cause instanceof TorporError) || cause.code !== 'ALREADY_EXISTS') throw cause
     const found = await actor.get()
     tell.line('is there from an earlier run; its counts go on')
-    return found
+    return { actor: found, isFound: true }
+  }
+}
+
+/**
+ * The first call of this run. An actor that ran when the machine or the demo was ended by force has lost what came after its
+ * newest snapshot: that is said, and it goes on from there. One of this run has no such excuse.
+ */
+async function firstCall(stage: Stage, { uid }: Actor, isFound: boolean): Promise<CounterAnswer> {
+  try {
+    return await countOnce(stage, uid)
+  } catch (cause) {
+    const { state, crash } = await stage.actor.get()
+    if (!isFound || state !== 'ACTOR_STATE_CRASHED') throw cause
+    stage.tell.line(`the earlier run ended before it could be suspended (${crash?.message ?? ''})`)
+    await stage.actor.revert()
+    await writeLedger(stage.dataFolder, { actorUid: uid })
+    stage.tell.line('it goes back to its newest snapshot, and its counts with it')
+    return countOnce(stage, uid)
   }
 }
 
@@ -106,11 +130,13 @@ const isCompleted = ({ storageState }: Snapshot): boolean =>
   storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED'
 
 const awaitSnapshots = (
-  { actor, clock }: Stage,
+  { actor, clock, signal }: Stage,
   what: string,
   hold: (rows: readonly Snapshot[]) => boolean,
-): Promise<Actor> =>
-  awaitCondition(clock, what, STATE_MS_MAX, async () => {
+): Promise<Actor> => {
+  const look = async (): Promise<Actor | undefined> => {
     const found = await actor.get()
     return hold(found.snapshots) ? found : undefined
-  })
+  }
+  return awaitCondition(clock, what, STATE_MS_MAX, look, signal)
+}

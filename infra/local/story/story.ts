@@ -13,6 +13,8 @@ import { measureBare } from './bare-times.ts'
 import { DEMO_ACTOR, DEMO_ATESPACE } from './demo-documents.ts'
 import { suspendAll } from './end.ts'
 import { showEvents } from './show-events.ts'
+import type { Interruption } from './interruption.ts'
+import { aborted, listenForInterruption, settled } from './interruption.ts'
 import { USAGE, readOptions } from './options.ts'
 import type { StoryOptions } from './options.ts'
 import type { Stage } from './stage.ts'
@@ -21,6 +23,10 @@ import { measuredTable, nextThings } from './summary.ts'
 import { createTeller } from './tell.ts'
 import type { Teller } from './tell.ts'
 
+/** What a shell says of a program that Ctrl-C ended: the story was not told to its end. */
+const INTERRUPTED_CODE = 130
+/** How long the step that was interrupted may take to end before what runs is suspended. */
+const STEP_END_MS_MAX = 10_000
 const DATA_FOLDER = join(REPOSITORY, '.torpor', 'data')
 
 /** Tells the story with the given words of the command line; the exit code. */
@@ -54,26 +60,48 @@ async function tellStory(
   tell: Teller,
   clock: Clock,
 ): Promise<number> {
-  const interrupted = onceInterrupted()
+  const interruption = listenForInterruption(
+    clock.monotonicMs,
+    () => tell.line('it ends; Ctrl-C once more ends it without suspending'),
+    () => tell.line('it ends now; what ran goes on from its newest snapshot'),
+  )
   await mkdir(dataFolder, { recursive: true })
   tell.step(
     1,
     `A Torpor on this machine${options.simulated ? ' (SIMULATED sandboxes: nothing here is gVisor)' : ''}`,
   )
-  const stack = await startLocalStack({
-    dataFolder,
-    sandbox: options.simulated ? 'simulated' : 'gvisor',
-    onNotice: (line) => tell.line(line),
-    onEvent: (event) => {
-      if (event.kind === 'ready') tell.line(`ready  ${event.part.padEnd(16)} ${event.address}`)
-      if (event.kind === 'exited' || event.kind === 'gave-up') tell.line(`${event.kind} ${event.part}`)
-    },
-  })
+  const stack = await startStack(options, dataFolder, tell, interruption.first)
+  if (stack === undefined) return INTERRUPTED_CODE
   try {
-    return await withClient(options, tell, clock, stack, interrupted)
+    return await withClient(options, tell, clock, stack, interruption)
   } finally {
     await stack.stop()
     tell.line('every process of the demo has ended')
+  }
+}
+
+/** @returns nothing where it was interrupted: then all of it has ended again */
+async function startStack(
+  options: StoryOptions,
+  dataFolder: string,
+  tell: Teller,
+  signal: AbortSignal,
+): Promise<LocalStack | undefined> {
+  try {
+    return await startLocalStack({
+      dataFolder,
+      sandbox: options.simulated ? 'simulated' : 'gvisor',
+      signal,
+      onNotice: (line) => tell.line(line),
+      onEvent: (event) => {
+        if (event.kind === 'ready') tell.line(`ready  ${event.part.padEnd(16)} ${event.address}`)
+        if (event.kind === 'exited' || event.kind === 'gave-up') tell.line(`${event.kind} ${event.part}`)
+      },
+    })
+  } catch (cause) {
+    if (!signal.aborted) throw cause
+    tell.line('every process of the demo has ended')
+    return undefined
   }
 }
 
@@ -82,36 +110,36 @@ async function withClient(
   tell: Teller,
   clock: Clock,
   stack: LocalStack,
-  interrupted: Promise<void>,
+  { first, second }: Interruption,
 ): Promise<number> {
   const nats = await connectNats({ url: stack.natsUrl, name: 'demo', replicas: 1 })
   const client = createClient({ bus: nats.bus, feed: nats.feed })
   const events = showEvents(client, tell, clock)
+  const stage: Stage = {
+    options,
+    clock,
+    stack,
+    client,
+    tell,
+    signal: first,
+    actor: client.actor(DEMO_ATESPACE, DEMO_ACTOR),
+    host: `${DEMO_ACTOR}.${DEMO_ATESPACE}.actors.localhost`,
+    dataFolder: stack.dataFolder,
+    newKey: () => uuidV7(clock, systemRandom),
+    measuredMs: new Map(),
+    eventsShown: events.shown,
+  }
+  const told = tellSteps(stage)
   try {
-    const stage: Stage = {
-      options,
-      clock,
-      stack,
-      client,
-      tell,
-      actor: client.actor(DEMO_ATESPACE, DEMO_ACTOR),
-      host: `${DEMO_ACTOR}.${DEMO_ATESPACE}.actors.localhost`,
-      dataFolder: stack.dataFolder,
-      newKey: () => uuidV7(clock, systemRandom),
-      measuredMs: new Map(),
-      eventsShown: events.shown,
-    }
-    const told = tellSteps(stage)
-    const ended = await Promise.race([
-      told.then(() => 'told' as const),
-      interrupted.then(() => 'stopped' as const),
-    ])
+    const ended = await Promise.race([told.then(() => 'told' as const), aborted(first)])
     if (ended === 'told' && !options.once) {
       tell.line('It stays up. Ctrl-C ends it.')
-      await interrupted
+      await aborted(first)
     }
-    await suspendAll(client, tell)
-    return 0
+    await settled(told, clock, STEP_END_MS_MAX, second)
+    const allSleep = await Promise.race([suspendAll(client, tell, clock), aborted(second)])
+    if (ended !== 'told') return INTERRUPTED_CODE
+    return allSleep === false ? 1 : 0
   } finally {
     events.close()
     await nats.close()
@@ -127,11 +155,4 @@ async function tellSteps(stage: Stage): Promise<void> {
   const bare = stage.options.simulated ? undefined : await measureBare(stage, image)
   measuredTable(stage, bare)
   nextThings(stage)
-}
-
-function onceInterrupted(): Promise<void> {
-  return new Promise((resolve) => {
-    process.once('SIGINT', () => resolve())
-    process.once('SIGTERM', () => resolve())
-  })
 }

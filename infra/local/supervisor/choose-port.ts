@@ -9,17 +9,17 @@ export type ChosenPort = {
 
 /**
  * The asked port, or the next one that is free.
- * @param taken ports that were given to other parts already
+ * @param claim says whether a free port may be ours; see port-claims.ts
  * @throws Error where none of the next ports is free
  */
 export async function choosePort(
   name: string,
   asked: number,
-  taken: ReadonlySet<number> = new Set(),
+  claim: (port: number) => boolean = () => true,
   host = '127.0.0.1',
 ): Promise<ChosenPort> {
   for (let port = asked; port < asked + SUPERVISOR_LIMITS.portsTriedMax; port += 1) {
-    if (taken.has(port) || !(await isFree(port, host))) continue
+    if (!(await isFree(port, host)) || !claim(port)) continue
     if (port === asked) return { port }
     return { port, notice: `port ${asked} is taken: ${name} uses ${port}` }
   }

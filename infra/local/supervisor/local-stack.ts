@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { choosePort } from './choose-port.ts'
+import { LOCAL_NODE, clearMachine } from './clear-machine.ts'
 import { natsPart } from './nats-part.ts'
 import type { PartDefinition, PartEvent } from './part.ts'
 import {
@@ -10,6 +11,7 @@ import {
   type ServicePart,
   type StackWiring,
 } from './part-environment.ts'
+import { portClaims, type PortClaims } from './port-claims.ts'
 import { postgresPart } from './postgres-part.ts'
 import { openSupervisor, type PartStatus, type Supervisor } from './supervisor.ts'
 import { REPOSITORY, findTool, requireTool } from './tool-paths.ts'
@@ -26,6 +28,8 @@ export type LocalStackOptions = {
   readonly settings?: PartSettings
   readonly onEvent?: (event: PartEvent) => void
   readonly onNotice?: (line: string) => void
+  /** Ends the start: what runs is stopped, and the start is rejected. Has no effect once the stack is up. */
+  readonly signal?: AbortSignal
 }
 
 export type StackPort = 'nats' | 'postgres' | 'router' | 'gate'
@@ -38,7 +42,7 @@ export type LocalStack = {
   readonly status: () => readonly PartStatus[]
   /** SIGKILL to exactly one process; the supervisor starts the part again. */
   readonly killPart: (name: string) => void
-  /** Stops every part, the last started first. */
+  /** Stops every part, the last started first, and ends what sandboxes are left: no agent could look after them. */
   readonly stop: () => Promise<void>
 }
 
@@ -50,7 +54,6 @@ const DEFAULT_PORTS: Readonly<Record<StackPort, number>> = {
 }
 const ALL_SERVICES: readonly ServicePart[] = ['control-plane', 'projector', 'guard', 'node-agent', 'router']
 const CONTROL_PLANES_DEFAULT = 2
-const NOT_CHOSEN_YET = 0
 
 /**
  * Starts the whole system on this machine: bus, database, control planes, projector, node, router.
@@ -64,11 +67,23 @@ const NOT_CHOSEN_YET = 0
 export async function startLocalStack(options: LocalStackOptions): Promise<LocalStack> {
   const { onEvent } = options
   const dataFolder = path.resolve(options.dataFolder)
-  const supervisor = await openSupervisor({ dataFolder, ...(onEvent ? { onEvent } : {}) })
+  const claims = portClaims()
+  const supervisor = await openSupervisor({
+    dataFolder,
+    ...(onEvent ? { onEvent } : {}),
+    beforeRelease: async () => {
+      if (options.sandbox === 'gvisor') await clearMachine(dataFolder)
+      claims.releaseAll()
+    },
+  })
+  const stop = () => supervisor.stop()
+  const stopEarly = () => void stop().catch(() => undefined)
+  options.signal?.addEventListener('abort', stopEarly)
   for (const part of supervisor.endedOrphans)
     options.onNotice?.(`ended ${part}, left over from a run that was killed`)
   try {
-    const wiring = await startServices(supervisor, options, await startEngines(supervisor, options))
+    const wiring = await startEngines(supervisor, options, claims)
+    await startServices(supervisor, options, wiring)
     return {
       natsUrl: wiring.natsUrl,
       postgresUrl: wiring.postgresUrl,
@@ -76,19 +91,25 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
       dataFolder,
       status: () => supervisor.status(),
       killPart: (name) => supervisor.killPart(name),
-      stop: () => supervisor.stop(),
+      stop,
     }
   } catch (error) {
-    await supervisor.stop()
+    await stop()
     throw error
+  } finally {
+    options.signal?.removeEventListener('abort', stopEarly)
   }
 }
 
 /** The bus and the database, side by side: nothing else can start before them. */
-async function startEngines(supervisor: Supervisor, options: LocalStackOptions): Promise<StackWiring> {
+async function startEngines(
+  supervisor: Supervisor,
+  options: LocalStackOptions,
+  claims: PortClaims,
+): Promise<StackWiring> {
   const { dataFolder } = supervisor
   const { sandbox } = options
-  const ports = await choosePorts(['nats', 'postgres'], options)
+  const ports = await choosePorts(options, claims)
   const nats = natsPart({
     binary: requireTool('nats-server'),
     folder: path.join(dataFolder, 'nats'),
@@ -108,43 +129,35 @@ async function startEngines(supervisor: Supervisor, options: LocalStackOptions):
   return {
     natsUrl,
     postgresUrl,
-    routerPort: NOT_CHOSEN_YET,
-    gatePort: NOT_CHOSEN_YET,
+    routerPort: ports.router,
+    gatePort: ports.gate,
     dataFolder,
     storeUrl: `file://${store}`,
     sandbox,
     runsc: findTool('runsc'),
-    nodeName: 'node-1',
+    nodeName: LOCAL_NODE,
     settings: options.settings ?? {},
   }
 }
 
-/** The doors come last, and their ports are chosen only then: a port is free until somebody else takes it. */
 async function startServices(
   supervisor: Supervisor,
   options: LocalStackOptions,
-  engines: StackWiring,
-): Promise<StackWiring> {
+  wiring: StackWiring,
+): Promise<void> {
   const wanted = options.services ?? ALL_SERVICES
   const replicas = options.controlPlanes ?? CONTROL_PLANES_DEFAULT
-  const start = (service: ServicePart, wiring: StackWiring, instance = 1, name: string = service) =>
+  const start = (service: ServicePart, instance = 1, name: string = service) =>
     supervisor.startPart(servicePart(name, service, instance, wiring))
   if (wanted.includes('control-plane')) {
     const instances = Array.from({ length: replicas }, (_, index) => index + 1)
     await allOrThrow(
-      instances.map((instance) => start('control-plane', engines, instance, `control-plane-${instance}`)),
+      instances.map((instance) => start('control-plane', instance, `control-plane-${instance}`)),
     )
   }
   const isWanted = (service: ServicePart) => wanted.includes(service)
-  await allOrThrow(
-    (['projector', 'guard'] as const).filter(isWanted).map((service) => start(service, engines)),
-  )
-  const ports = await choosePorts(['router', 'gate'], options)
-  const wiring = { ...engines, routerPort: ports.router, gatePort: ports.gate }
-  await allOrThrow(
-    (['node-agent', 'router'] as const).filter(isWanted).map((service) => start(service, wiring)),
-  )
-  return wiring
+  await allOrThrow((['projector', 'guard'] as const).filter(isWanted).map((service) => start(service)))
+  await allOrThrow((['node-agent', 'router'] as const).filter(isWanted).map((service) => start(service)))
 }
 
 function servicePart(
@@ -164,15 +177,13 @@ function servicePart(
 }
 
 async function choosePorts(
-  names: readonly StackPort[],
   options: LocalStackOptions,
+  claims: PortClaims,
 ): Promise<Readonly<Record<StackPort, number>>> {
   const chosen = { ...DEFAULT_PORTS, ...options.ports }
-  const taken = new Set<number>()
-  for (const name of names) {
-    const { port, notice } = await choosePort(name, chosen[name], taken)
+  for (const name of Object.keys(DEFAULT_PORTS) as StackPort[]) {
+    const { port, notice } = await choosePort(name, chosen[name], claims.claim)
     if (notice) options.onNotice?.(notice)
-    taken.add(port)
     chosen[name] = port
   }
   return chosen

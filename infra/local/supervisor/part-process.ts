@@ -16,6 +16,8 @@ export type PartProcess = {
   /** How it ended, in words. Never rejects. */
   readonly ended: Promise<string>
   readonly hasEnded: () => boolean
+  /** It has ended by SIGKILL. */
+  readonly wasKilled: () => boolean
 }
 
 /**
@@ -40,7 +42,8 @@ export async function startProcess(part: PartDefinition, log: PartLog): Promise<
   if (child.pid === undefined) throw new Error(await ended)
   const identity = identifyProcess(child.pid) ?? { pid: child.pid, startedAt: '' }
   void ended.then(() => part.endsGroup && endGroup(identity.pid))
-  return { identity, ready, ended, hasEnded: () => state.over }
+  const wasKilled = (): boolean => child.signalCode === 'SIGKILL' && state.over
+  return { identity, ready, ended, hasEnded: () => state.over, wasKilled }
 }
 
 async function awaitReady(

@@ -19,7 +19,8 @@ export class SupervisedPart {
   #starts = 0
   #failures = 0
   #backoff: { readonly timer: NodeJS.Timeout; readonly wake: () => void } | undefined
-  #readyAt = 0
+  /** Of this life; undefined until it is ready. */
+  #readyAt: number | undefined
 
   constructor(definition: PartDefinition, dataFolder: string, emit: (event: PartEvent) => void) {
     this.definition = definition
@@ -49,16 +50,28 @@ export class SupervisedPart {
     return this.#log.file
   }
 
-  /** The first start: fails where the part does not come up, so that a wrong configuration is told at once. */
+  /**
+   * The first start: fails where the part does not come up, so that a wrong configuration is told at once. One that somebody
+   * killed meanwhile says nothing about its configuration and is started again.
+   */
   async start(): Promise<string> {
     try {
-      const running = await this.#launch()
-      const address = await this.#becomeReady(running)
-      void this.#keep(running)
-      return address
+      for (;;) {
+        const running = await this.#launch()
+        const address = await this.#becomeReady(running).catch((cause: unknown) => cause as Error)
+        if (typeof address === 'string') {
+          void this.#keep(running)
+          return address
+        }
+        if (!running.wasKilled() || this.#isOver()) throw address
+        this.#emit({ kind: 'exited', part: this.definition.name, reason: address.message })
+        if (!(await this.#pauseBeforeRestart())) throw address
+        this.#state = 'starting'
+      }
     } catch (error) {
       await this.#endNow()
-      this.#state = 'failed'
+      if (!this.#isOver()) this.#state = 'failed'
+      removeRunRecord(this.#runFolder, this.definition.name)
       this.#log.close()
       throw new PartNotReady(this.definition.name, (error as Error).message, this.#log.file)
     }
@@ -77,6 +90,7 @@ export class SupervisedPart {
 
   async #launch(): Promise<PartProcess> {
     this.#starts += 1
+    this.#readyAt = undefined
     const running = await startProcess(this.definition, this.#log)
     this.#running = running
     const { name } = this.definition
@@ -89,9 +103,10 @@ export class SupervisedPart {
     const beganAt = performance.now()
     const address = await running.ready
     this.#address = address
-    this.#readyAt = performance.now()
+    const readyAt = performance.now()
+    this.#readyAt = readyAt
     if (this.#state !== 'stopping') this.#state = 'ready'
-    const afterMs = Math.round(this.#readyAt - beganAt)
+    const afterMs = Math.round(readyAt - beganAt)
     this.#emit({ kind: 'ready', part: this.definition.name, address, afterMs })
     return address
   }
@@ -113,7 +128,8 @@ export class SupervisedPart {
   /** @returns false where there is no next start */
   async #pauseBeforeRestart(): Promise<boolean> {
     const { name, restart } = this.definition
-    if (performance.now() - this.#readyAt > SUPERVISOR_LIMITS.restartForgivenMs) this.#failures = 0
+    const servedMs = this.#readyAt === undefined ? 0 : performance.now() - this.#readyAt
+    if (servedMs > SUPERVISOR_LIMITS.restartForgivenMs) this.#failures = 0
     this.#failures += 1
     if (restart === false || this.#failures > SUPERVISOR_LIMITS.restartsInARowMax) {
       this.#state = 'failed'

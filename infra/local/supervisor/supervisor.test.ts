@@ -114,6 +114,23 @@ describe('a part', () => {
     expect(readFileSync(path.join(dataFolder, 'logs/broken.log'), 'utf8')).toContain('no such setting')
   })
 
+  test('that is killed before it is ready is started again, and the first start succeeds', async () => {
+    const marker = path.join(dataFolder, 'was-killed')
+    const code = `import { existsSync, writeFileSync } from 'node:fs'
+      if (existsSync('${marker}')) { ${SERVES} }
+      else { writeFileSync('${marker}', ''); process.kill(process.pid, 'SIGKILL') }`
+    const address = await (await open()).startPart(script('worker', code))
+    expect(address).toBe(`here:${processOf('worker').pid}`)
+    expect(events.map(({ kind }) => kind)).toEqual(['started', 'exited', 'restarting', 'started', 'ready'])
+  })
+
+  test('that is killed before it is ready and is not to be restarted fails its start', async () => {
+    const code = "process.kill(process.pid, 'SIGKILL')"
+    const start = (await open()).startPart(script('worker', code, { restart: false }))
+    await expect(start).rejects.toThrow('worker did not come up: ended by SIGKILL')
+    expect(readRunRecords(path.join(dataFolder, 'run')).size).toBe(0)
+  })
+
   test('that never becomes ready is ended when its limit is over', async () => {
     const started = await open()
     const start = started.startPart(script('mute', 'setInterval(() => {}, 1000)', { readyMsMax: 300 }))
@@ -161,6 +178,18 @@ describe('stopping', () => {
     expect(await waitUntil(() => started.status()[0]?.state === 'waiting', WAIT_MS)).toBe(true)
     await started.stop()
     expect(events.at(-1)).toMatchObject({ kind: 'stopped', part: 'worker' })
+  })
+
+  test('in the midst of a start fails that start; both stops end when all has ended', async () => {
+    const started = await open()
+    const start = started.startPart(script('mute', 'setInterval(() => {}, 1000)'))
+    start.catch(() => undefined)
+    expect(await waitUntil(() => events.length === 1, WAIT_MS)).toBe(true)
+    const mute = processOf('mute')
+    const [, second] = [started.stop(), started.stop()]
+    await second
+    expect(isAlive(mute)).toBe(false)
+    await expect(start).rejects.toThrow('mute did not come up')
   })
 
   test('takes the whole group of a part that asks for it', async () => {

@@ -9,6 +9,8 @@ export type SupervisorOptions = {
   /** Where logs, run records and the lock go. */
   readonly dataFolder: string
   readonly onEvent?: (event: PartEvent) => void
+  /** Runs once every part has ended, while the folder is still ours. */
+  readonly beforeRelease?: () => Promise<void>
 }
 
 export type PartStatus = {
@@ -34,13 +36,15 @@ export class Supervisor {
   readonly #lock: DataLock
   readonly #parts = new Map<string, SupervisedPart>()
   readonly #emit: (event: PartEvent) => void
-  #isStopped = false
+  readonly #beforeRelease: () => Promise<void>
+  #stopped: Promise<void> | undefined
 
   constructor(options: SupervisorOptions, lock: DataLock, endedOrphans: readonly string[]) {
     this.dataFolder = options.dataFolder
     this.endedOrphans = endedOrphans
     this.#lock = lock
     this.#emit = options.onEvent ?? (() => undefined)
+    this.#beforeRelease = options.beforeRelease ?? (async () => undefined)
   }
 
   /**
@@ -49,7 +53,7 @@ export class Supervisor {
    * @throws PartNotReady where it ended or did not become ready within its limit
    */
   async startPart(definition: PartDefinition): Promise<string> {
-    if (this.#isStopped) throw new Error(`the supervisor of ${this.dataFolder} is stopped`)
+    if (this.#stopped) throw new Error(`the supervisor of ${this.dataFolder} is stopped`)
     if (this.#parts.has(definition.name)) throw new Error(`part ${definition.name} is there already`)
     const part = new SupervisedPart(definition, this.dataFolder, this.#emit)
     this.#parts.set(definition.name, part)
@@ -80,11 +84,15 @@ export class Supervisor {
   }
 
   /** Stops every part, the last started first, and gives the data folder back. */
-  async stop(): Promise<void> {
-    if (this.#isStopped) return
-    this.#isStopped = true
+  stop(): Promise<void> {
+    this.#stopped ??= this.#stopAll()
+    return this.#stopped
+  }
+
+  async #stopAll(): Promise<void> {
     for (const part of [...this.#parts.values()].toReversed()) await part.stop()
     this.#parts.clear()
+    await this.#beforeRelease()
     this.#lock.release()
   }
 

@@ -207,7 +207,10 @@ function refused(
   moment: Moment,
 ): Decided {
   const outcome: Outcome = { ok: false, refusal, duplicate: false }
-  if (command.durableSequence === undefined) return { outcome, events: [], frame: beginning.frame }
+  // "Ask again now" is no decision: the same command comes back with the facts that were missing.
+  const isFinal = refusal.retry !== 'now'
+  if (command.durableSequence === undefined || !isFinal)
+    return { outcome, events: [], frame: beginning.frame }
   const { code, id, message } = refusal
   const event: DomainEvent = {
     type: 'CommandRefused',

@@ -1,5 +1,5 @@
 import type { HostCommand, Reply } from '@torpor/contracts'
-import { LIMITS, SUBJECTS, shardOf } from '@torpor/contracts'
+import { LIMITS, SUBJECTS, requestAgain, shardOf } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { replyOfFault } from '../entities/fetch-entity.ts'
 import { decodeJson, encodeJson } from '../entities/json.ts'
@@ -23,8 +23,11 @@ export async function askOwner(
   shard: number,
   message: SystemMessage,
 ): Promise<Reply<unknown>> {
-  const bytes = await context.bus.request(SUBJECTS.shardSystem(shard), encodeJson(message), {
+  const subject = SUBJECTS.shardSystem(shard)
+  const bytes = await requestAgain(context.bus, context.clock, subject, encodeJson(message), {
     timeoutMs: LIMITS.rpcTimeoutMs,
+    againMs: LIMITS.rpcAskAgainMs,
+    isFinal: () => true,
   })
   return decodeJson(bytes) as Reply<unknown>
 }

@@ -1,8 +1,9 @@
 import type { Commit } from '@torpor/actor-host'
-import type { Actor, ActorTemplate, EntityRef, WorkerPool } from '@torpor/contracts'
+import type { Actor, EntityRef, WorkerPool } from '@torpor/contracts'
 import { LIMITS, isGone } from '@torpor/contracts'
 import type { Context } from '../context.ts'
-import { takeGoldenSnapshot } from './golden-snapshots.ts'
+import { followWishes } from './long-wishes.ts'
+import type { LongWishes } from './long-wishes.ts'
 import { announceLostNode, watchSilentNodes } from './lost-nodes.ts'
 import { driveNodes } from './node-actions.ts'
 import type { NodeActions } from './node-actions.ts'
@@ -16,10 +17,10 @@ import { correctWorkers, placeWorkers, poolsHere } from './pool-workers.ts'
  */
 export function runEffects(context: Context): { close(): void } {
   const actions = driveNodes(context)
-  const goldens = oneFlightPerKey()
+  const wishes = followWishes(context)
   const react = (ref: EntityRef, state: unknown) => {
     if (ref.kind === 'actor') actions.drive(ref, state)
-    if (ref.kind === 'actor-template') startGolden(context, goldens, state)
+    wishes.see(ref, state)
     if (ref.kind === 'worker-pool' && state !== undefined && !isGone(state)) {
       settle(context, placeWorkers(context, state as WorkerPool))
     }
@@ -39,7 +40,7 @@ export function runEffects(context: Context): { close(): void } {
     for (const pool of poolsHere(context)) settle(context, placeWorkers(context, pool))
   })
   const cancels = [
-    every(context, LIMITS.reconcileMs, () => reconcileAll(context, actions, goldens)),
+    every(context, LIMITS.reconcileMs, () => reconcileAll(context, actions, wishes)),
     every(context, LIMITS.capacityPublishMs, () => watchSilentNodes(context)),
   ]
   return { close: () => cancels.forEach((cancel) => cancel()) }
@@ -54,7 +55,7 @@ function reactToEvent(context: Context, { ref, event }: Commit): void {
   if (node !== undefined) settle(context, inquire(context, node))
 }
 
-async function reconcileAll(context: Context, actions: NodeActions, goldens: Flights): Promise<void> {
+async function reconcileAll(context: Context, actions: NodeActions, wishes: LongWishes): Promise<void> {
   for (const { node } of context.capacities.all()) {
     await inquire(context, node)
     for (const ref of context.actorsByNode.of(node)) actions.driveAgain(ref, context.host.peek(ref))
@@ -62,32 +63,7 @@ async function reconcileAll(context: Context, actions: NodeActions, goldens: Fli
   for (const node of nodesOf(context.host)) {
     if (node.state === 'NODE_STATE_LOST') await announceLostNode(context, node.name)
   }
-  for (const shard of context.host.ownedShards()) {
-    for (const { ref, state } of context.host.entities(shard)) {
-      if (ref.kind === 'actor-template') startGolden(context, goldens, state)
-    }
-  }
-}
-
-function startGolden(context: Context, goldens: Flights, state: unknown): void {
-  if (state === undefined || isGone(state)) return
-  const template = state as ActorTemplate
-  if (template.golden.phase !== 'PENDING') return
-  goldens(template.uid, () => takeGoldenSnapshot(context, template), context)
-}
-
-type Flights = (key: string, fly: () => Promise<void>, context: Context) => void
-
-function oneFlightPerKey(): Flights {
-  const flying = new Set<string>()
-  return (key, fly, context) => {
-    if (flying.has(key)) return
-    flying.add(key)
-    settle(
-      context,
-      fly().finally(() => flying.delete(key)),
-    )
-  }
+  wishes.again()
 }
 
 /** Effects are repeated by the clock: one that failed is noted, not thrown. */

@@ -27,11 +27,8 @@ async function place(command: HostCommand, context: Context): Promise<Outcome> {
   const flying = flightsOf(context)
   const joined = flying.get(key)
   if (joined !== undefined) await joined.catch(() => undefined)
-  const { durableSequence, ...first } = command
-  const outcome = await context.host.submit(first)
-  if (outcome.ok || outcome.refusal.code !== 'PLACEMENT_REQUIRED') {
-    return outcome.ok || durableSequence === undefined ? outcome : context.host.submit(command)
-  }
+  const outcome = await context.host.submit(command)
+  if (outcome.ok || outcome.refusal.code !== 'PLACEMENT_REQUIRED') return outcome
   const again = flying.get(key)
   if (again !== undefined) return again
   const flight = admitAndStart(command, context)

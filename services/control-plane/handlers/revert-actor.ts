@@ -17,14 +17,7 @@ export async function revertActor(command: HostCommand, context: Context): Promi
   if (end === undefined) return { ok: false, error: refuse('SHARD_MOVED', name, 'its revert goes on') }
   const { thenResume } = command.data as CommandData<'RevertActor'>
   if (!end.ok || !thenResume) return end
-  return resumeActor(
-    systemCommand(
-      context,
-      command.target,
-      'ResumeActor',
-      { trigger: 'revert' },
-      { correlationId: command.correlationId },
-    ),
-    context,
-  )
+  // The wish to wake is in the state, and an effect makes it true; this joins that flight, to answer with its end.
+  const wake = systemCommand(context, command.target, 'ResumeActor', { trigger: 'revert' })
+  return resumeActor({ ...wake, correlationId: command.correlationId }, context)
 }
