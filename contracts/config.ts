@@ -33,8 +33,8 @@ export const SETTINGS = {
   TORPOR_S3_REGION: setting(z.string().default('us-east-1'), 'Region of the bucket.'),
   TORPOR_POSTGRES_URL: setting(z.string().default(''), 'Connection string of the read model.'),
   TORPOR_POSTGRES_POOL_MAX: setting(
-    z.coerce.number().int().min(1).max(100).default(4),
-    'Connections to PostgreSQL at most.',
+    z.coerce.number().int().min(2).max(100).default(4),
+    'Connections to PostgreSQL at most; half of them are kept for lists.',
   ),
   TORPOR_SANDBOX: setting(
     z.enum(['gvisor', 'simulated']).default('gvisor'),

@@ -110,10 +110,9 @@ export const LIMITS = {
   listPageSizeDefault: 100,
   listPageSizeMax: 1_000,
   feedActorsRememberedMax: 10_000,
-  projectorBatchEventsMax: 5_000,
-  projectorBatchBytesMax: 8 * 1024 * 1024,
+  projectorBatchBytesMax: 4 * 1024 * 1024,
   /** Of all shards together; the states of other entities are read from the rows. */
-  projectorStatesKeptMax: 50_000,
+  projectorStatesKeptMax: 10_000,
   projectorBackoffMsMin: 100,
   projectorBackoffMsMax: 5_000,
   readModelConnectTimeoutMs: 3_000,

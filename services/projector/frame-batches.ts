@@ -2,8 +2,8 @@ import type { StoredFrame } from '@torpor/contracts'
 import { LIMITS } from '@torpor/contracts'
 
 /**
- * Frames in batches: what came while the batch before was being written, bounded by `projectorBatchEventsMax` lines and
- * `projectorBatchBytesMax` bytes (and the one frame that goes over). A reader that leaves the loop ends the following.
+ * Frames in batches: what came while the batch before was being written, bounded by
+ * `projectorBatchBytesMax` (and the one frame that goes over it). A reader that leaves the loop ends the following.
  */
 export async function* inBatches(
   follow: (signal: AbortSignal) => AsyncIterable<StoredFrame>,
@@ -21,14 +21,14 @@ export async function* inBatches(
   try {
     for (let isOver = false; !isOver;) {
       const batch: StoredFrame[] = []
-      let room: Room = { lines: LIMITS.projectorBatchEventsMax, bytes: LIMITS.projectorBatchBytesMax }
+      let roomBytes: number = LIMITS.projectorBatchBytesMax
       for (let arrived: Awaited<typeof next> | undefined = await next; arrived !== undefined;) {
         isOver = arrived.done === true
         if (arrived.done === true) break
         batch.push(arrived.value)
-        room = roomAfter(room, arrived.value)
+        roomBytes -= arrived.value.bytes.length
         next = askNext()
-        arrived = room.lines > 0 && room.bytes > 0 ? await ifArrived(next) : undefined
+        arrived = roomBytes > 0 ? await ifArrived(next) : undefined
       }
       if (batch.length > 0) yield batch
     }
@@ -38,16 +38,6 @@ export async function* inBatches(
     await next.catch(() => undefined)
     await frames.return?.()
   }
-}
-
-const NEWLINE = 10
-
-type Room = { readonly lines: number; readonly bytes: number }
-
-function roomAfter(room: Room, { bytes }: StoredFrame): Room {
-  let lines = 0
-  for (let at = bytes.indexOf(NEWLINE); at >= 0; at = bytes.indexOf(NEWLINE, at + 1)) lines += 1
-  return { lines: room.lines - lines, bytes: room.bytes - bytes.length }
 }
 
 /** The value if it is there already, else undefined: a turn of the event loop is waited for, no longer. */

@@ -3,6 +3,7 @@ import { CHAIN_START, LIMITS, entityKey, parseEntityKey } from '@torpor/contract
 import type { Transaction } from 'kysely'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Pool, types } from 'pg'
+import { atMost } from './at-most.ts'
 import { withFaults } from './faults.ts'
 import { healingPool } from './healing-pool.ts'
 import { listPage } from './list-page.ts'
@@ -14,7 +15,7 @@ import { writeRows } from './write-rows.ts'
 export type PostgresOptions = {
   /** `postgres://user:password@host:port/database` */
   readonly url: string
-  /** Connections at most. */
+  /** Connections at most, of which half are kept for lists; 2 or more. */
   readonly poolMax: number
 }
 
@@ -32,25 +33,31 @@ const STATEMENT_ROWS_MAX = 2_000
  * @example const model = openReadModel({ url: 'postgres://127.0.0.1/torpor', poolMax: 4 }); await model.migrate()
  */
 export function openReadModel(options: PostgresOptions): PostgresReadModel {
-  const database = openDatabase(options)
+  const readers = Math.max(1, Math.floor(options.poolMax / 2))
+  const writers = Math.max(1, options.poolMax - readers)
+  // While rows are written as fast as they can be, a list must not wait for a connection.
+  const forLists = openDatabase(options.url, readers)
+  const forRows = openDatabase(options.url, writers)
+  const inTurn = atMost(writers)
+  const write = <Result>(work: () => Promise<Result>): Promise<Result> => inTurn(() => withFaults(work))
   return {
-    migrate: () => withFaults(() => migrate(database)),
-    position: (shard) => withFaults(() => readPosition(database, shard)),
+    migrate: () => write(() => migrate(forRows)),
     apply: (shard, after, to, changes) =>
-      withFaults(() =>
-        database.transaction().execute((transaction) => applyChanges(transaction, shard, after, to, changes)),
-      ),
-    read: (kind, keys) => withFaults(() => readStates(database, kind, keys)),
-    list: (kind, request) => withFaults(() => listPage(database, kind, request)),
-    clear: () => withFaults(() => clearAll(database)),
-    close: () => database.destroy(),
+      write(() => forRows.transaction().execute((open) => applyChanges(open, shard, after, to, changes))),
+    read: (kind, keys) => write(() => readStates(forRows, kind, keys)),
+    clear: () => write(() => clearAll(forRows)),
+    position: (shard) => withFaults(() => readPosition(forLists, shard)),
+    list: (kind, request) => withFaults(() => listPage(forLists, kind, request)),
+    async close() {
+      await Promise.all([forLists.destroy(), forRows.destroy()])
+    },
   }
 }
 
-function openDatabase({ url, poolMax }: PostgresOptions): Kysely<Database> {
+function openDatabase(url: string, connectionsMax: number): Kysely<Database> {
   const pool = new Pool({
     connectionString: url,
-    max: poolMax,
+    max: connectionsMax,
     application_name: 'torpor-projector',
     connectionTimeoutMillis: LIMITS.readModelConnectTimeoutMs,
     query_timeout: LIMITS.readModelQueryTimeoutMs,

@@ -26,7 +26,7 @@ type Row = ReturnType<typeof projectColumns> & {
   readonly state: string
 }
 
-/** Every column of a table, and the type of the array that carries it. */
+/** Every column of a table but the state, and the type of the array that carries it. */
 const COLUMN_TYPES = {
   atespace: 'text',
   name: 'text',
@@ -38,11 +38,12 @@ const COLUMN_TYPES = {
   create_time_ms: 'bigint',
   update_time_ms: 'bigint',
   hidden: 'boolean',
-  state: 'jsonb',
-} as const satisfies Record<keyof Row, string>
+} as const satisfies Record<Exclude<keyof Row, 'state'>, string>
 
-const COLUMNS = Object.keys(COLUMN_TYPES) as (keyof Row)[]
+const SHORT_COLUMNS = Object.keys(COLUMN_TYPES) as (keyof typeof COLUMN_TYPES)[]
+const COLUMNS = [...SHORT_COLUMNS, 'state']
 const COLUMN_LIST = sql.join(COLUMNS.map((column) => sql.ref(column)))
+const SHORT_LIST = sql.join(SHORT_COLUMNS.map((column) => sql.ref(column)))
 const NEW_VALUES = sql.join(
   COLUMNS.slice(2).map((column) => sql`${sql.ref(column)} = excluded.${sql.ref(column)}`),
 )
@@ -52,13 +53,16 @@ async function upsertRows(
   kind: EntityKind,
   rows: readonly Row[],
 ): Promise<void> {
-  const arrays = COLUMNS.map((column) => {
+  const arrays = SHORT_COLUMNS.map((column) => {
     const values = rows.map((row) => row[column])
-    return sql`${values}::${sql.raw(COLUMN_TYPES[column])}[]`
+    return sql`unnest(${values}::${sql.raw(COLUMN_TYPES[column])}[])`
   })
+  // A line for each state (JSON has no line break inside): as elements of an array each would be escaped, character by character.
+  const states = rows.map(({ state }) => state).join('\n')
   await sql`
     insert into ${sql.table(TABLES[kind])} (${COLUMN_LIST})
-    select * from unnest(${sql.join(arrays)})
+    select ${SHORT_LIST}, state::json
+    from rows from (${sql.join(arrays)}, string_to_table(${states}, E'\\n')) as line (${COLUMN_LIST})
     on conflict (atespace, name) do update set ${NEW_VALUES}`.execute(transaction)
 }
 
