@@ -71,6 +71,11 @@ export const LIMITS = {
   /** `crashPolicy: restart` leaves an actor CRASHED after this many restarts, each within `restartWindowMs` of the one before. */
   restartsMax: 5,
   restartWindowMs: 10 * 60_000,
+  /** Wakes that states ask for (a restart, a revert "then resume"), of one control plane at a time. */
+  wakesWantedAtOnceMax: 64,
+  /** Between two tries to make a wish of a state true. */
+  wishBackoffMsMin: 1_000,
+  wishBackoffMsMax: 30_000,
   parkMs: 5_000,
   parkedRequestsMax: 2_048,
   /** After the park budget a request whose actor is placed waits at most this much more for a restore that runs. */

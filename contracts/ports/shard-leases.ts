@@ -8,7 +8,7 @@ export type ShardLease = {
 
 /** Leases of shards, by compare-and-set. */
 export interface ShardLeases {
-  /** All leases as they stand. */
+  /** All leases that are held: one that ran out is free. */
   list(): Promise<readonly ShardLease[]>
   /** Takes a free, expired or own lease; undefined when another was faster. */
   acquire(shard: number, owner: string, leaseMs: number): Promise<ShardLease | undefined>

@@ -2,6 +2,8 @@ import { createActorHost } from '@torpor/actor-host'
 import type { Bus, Clock, DurableCommands, EventLog, Random, ShardLeases } from '@torpor/contracts'
 import { ALL_DECIDERS } from '@torpor/state-machines'
 import type { Context } from './context.ts'
+import type { PlaneLimits } from './limits.ts'
+import { PLANE_LIMITS } from './limits.ts'
 import { openDurableDoor } from './doors/durable-door.ts'
 import { openFastDoor } from './doors/fast-door.ts'
 import { openReportsDoor } from './doors/reports-door.ts'
@@ -11,6 +13,7 @@ import { keepNodeLeases } from './effects/node-leases.ts'
 import { indexActorsByNode } from './entities/actors-by-node.ts'
 import { watchCommits } from './entities/commit-watch.ts'
 import { followCapacities } from './placement/capacities.ts'
+import { rememberLostNodes } from './placement/lost-nodes.ts'
 
 export type ControlPlaneOptions = {
   readonly name: string
@@ -22,6 +25,8 @@ export type ControlPlaneOptions = {
   readonly clock: Clock
   readonly random: Random
   readonly note: Context['note']
+  /** Other bounds than those of the product, for tests. */
+  readonly limits?: Partial<PlaneLimits>
 }
 
 /**
@@ -31,6 +36,7 @@ export type ControlPlaneOptions = {
  */
 export async function startControlPlane(options: ControlPlaneOptions): Promise<{ close(): Promise<void> }> {
   const { bus, clock, random, log, leases, name } = options
+  const limits = { ...PLANE_LIMITS, ...options.limits }
   const host = createActorHost({
     log,
     leases,
@@ -38,8 +44,10 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<{
     clock,
     random,
     owner: name,
+    limits,
     onFault: (cause) => options.note('warn', cause.message),
   })
+  const capacities = followCapacities(bus, clock, limits)
   const context: Context = {
     name,
     version: options.version,
@@ -49,10 +57,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<{
     clock,
     random,
     note: options.note,
+    limits,
     commits: watchCommits(host, clock),
     actorsByNode: indexActorsByNode(host),
-    capacities: followCapacities(bus, clock),
-    leases: keepNodeLeases(host, clock),
+    capacities,
+    lostNodes: rememberLostNodes(capacities),
+    leases: keepNodeLeases(host, clock, limits),
     prepareIds: new Map(),
   }
   const effects = runEffects(context)
@@ -63,12 +73,12 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<{
     openDurableDoor(context, options.durableCommands),
   ]
   await host.start()
-  return {
-    async close() {
-      effects.close()
-      for (const door of doors) door.close()
-      context.capacities.close()
-      await host.close()
-    },
+  const end = async (): Promise<void> => {
+    effects.close()
+    for (const door of doors) door.close()
+    capacities.close()
+    await host.close()
   }
+  let ended: Promise<void> | undefined
+  return { close: () => (ended ??= end()) }
 }

@@ -123,7 +123,8 @@ function collectActions(actor: Actor): readonly NodeAction[] {
   return actor.collect.map(({ generation, node, uri }) => ({
     node,
     verb: 'CollectSnapshot',
-    key: keyOf(actor, 'CollectSnapshot', generation),
+    // Another node than before is another action: the one that was asked first is lost.
+    key: keyOf(actor, 'CollectSnapshot', `${generation}.${node}`),
     data: { ...named(actor), generation, uri },
   }))
 }

@@ -65,6 +65,7 @@ function describeTaking(made: () => ShardLeasesUnderLaw): void {
   test('a lease that ran out is free for another, and lost for its holder', async () => {
     const lease = await take(made().leases, 0, 'a', SHORT_MS)
     await made().pass(SHORT_MS + GRAIN_MS)
+    expect(await owners(made().other)).toEqual([])
     expect(await made().other.acquire(0, 'b', LONG_MS)).toMatchObject({ owner: 'b' })
     expect(await made().leases.renew(lease, LONG_MS)).toBeUndefined()
   })

@@ -55,8 +55,8 @@ type Context = { readonly link: BusLink; readonly clock: Clock; readonly view: L
 
 const isMember = (key: string): boolean => key.startsWith(MEMBER_KEY)
 
-function toLease({ clock }: Context, key: string, entry: LeaseEntry): ShardLease | undefined {
-  if (!key.startsWith(SHARD_KEY) || entry.value === undefined) return undefined
+function toLease({ clock, view }: Context, key: string, entry: LeaseEntry): ShardLease | undefined {
+  if (!key.startsWith(SHARD_KEY) || entry.value === undefined || view.isExpired(entry)) return undefined
   const leftMs = entry.value.leaseMs - (clock.monotonicMs() - entry.seenAtMs)
   return {
     shard: Number(key.slice(SHARD_KEY.length)),

@@ -1,11 +1,11 @@
 import type { Commit } from '@torpor/actor-host'
-import type { Actor, EntityRef, WorkerPool } from '@torpor/contracts'
-import { LIMITS, isGone } from '@torpor/contracts'
+import type { Actor, EntityRef, Node, WorkerPool } from '@torpor/contracts'
+import { isGone } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { followWishes } from './long-wishes.ts'
 import type { LongWishes } from './long-wishes.ts'
 import { announceLostNode, watchSilentNodes } from './lost-nodes.ts'
-import { driveNodes } from './node-actions.ts'
+import { ANY_NODE, driveNodes } from './node-actions.ts'
 import type { NodeActions } from './node-actions.ts'
 import { inquire } from './node-inquiries.ts'
 import { nodesOf } from './node-leases.ts'
@@ -21,13 +21,15 @@ export function runEffects(context: Context): { close(): void } {
   const react = (ref: EntityRef, state: unknown) => {
     if (ref.kind === 'actor') actions.drive(ref, state)
     wishes.see(ref, state)
-    if (ref.kind === 'worker-pool' && state !== undefined && !isGone(state)) {
-      settle(context, placeWorkers(context, state as WorkerPool))
+    if (state === undefined || isGone(state)) return
+    if (ref.kind === 'worker-pool') settle(context, placeWorkers(context, state as WorkerPool))
+    if (ref.kind === 'node' && (state as Node).state === 'NODE_STATE_LOST') {
+      settle(context, announceLostNode(context, ref.name))
     }
   }
   context.host.onCommitted((commit) => {
     react(commit.ref, commit.after)
-    reactToEvent(context, commit)
+    reactToEvent(context, actions, commit)
   })
   context.host.onOwned((shard) => {
     for (const { ref, state } of context.host.entities(shard)) react(ref, state)
@@ -40,25 +42,30 @@ export function runEffects(context: Context): { close(): void } {
     for (const pool of poolsHere(context)) settle(context, placeWorkers(context, pool))
   })
   const cancels = [
-    every(context, LIMITS.reconcileMs, () => reconcileAll(context, actions, wishes)),
-    every(context, LIMITS.capacityPublishMs, () => watchSilentNodes(context)),
+    every(context, context.limits.reconcileMs, () => reconcileAll(context, actions, wishes)),
+    every(context, context.limits.capacityPublishMs, () => watchSilentNodes(context)),
   ]
   return { close: () => cancels.forEach((cancel) => cancel()) }
 }
 
-function reactToEvent(context: Context, { ref, event }: Commit): void {
-  if (event.type === 'NodeLost') settle(context, announceLostNode(context, ref.name))
+/** A deadline decides nothing: the actor's nodes are asked, and asked once more to do what is wanted. */
+function reactToEvent(context: Context, actions: NodeActions, { ref, event }: Commit): void {
   if (event.type === 'NodeJoined') settle(context, inquire(context, ref.name))
   if (event.type !== 'TimerFired' || !event.data.id.startsWith('deadline')) return
   const state = context.host.peek(ref)
+  actions.driveAgain(ref, state)
   const node = state === undefined || isGone(state) ? undefined : (state as Actor).worker?.node
   if (node !== undefined) settle(context, inquire(context, node))
 }
 
 async function reconcileAll(context: Context, actions: NodeActions, wishes: LongWishes): Promise<void> {
+  const driveAgain = (node: string) => {
+    for (const ref of context.actorsByNode.of(node)) actions.driveAgain(ref, context.host.peek(ref))
+  }
+  driveAgain(ANY_NODE)
   for (const { node } of context.capacities.all()) {
     await inquire(context, node)
-    for (const ref of context.actorsByNode.of(node)) actions.driveAgain(ref, context.host.peek(ref))
+    driveAgain(node)
   }
   for (const node of nodesOf(context.host)) {
     if (node.state === 'NODE_STATE_LOST') await announceLostNode(context, node.name)

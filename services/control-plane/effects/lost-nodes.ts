@@ -1,5 +1,5 @@
 import type { Actor, Reply } from '@torpor/contracts'
-import { LIMITS, isGone, nodeRef } from '@torpor/contracts'
+import { isGone, nodeRef } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { askOwner } from '../doors/ask-owner.ts'
 import { systemCommand } from '../entities/system-command.ts'
@@ -8,7 +8,7 @@ import { systemCommand } from '../entities/system-command.ts'
 export async function watchSilentNodes(context: Context): Promise<void> {
   for (const { node, silentMs } of context.leases.silent()) {
     if (node.state === 'NODE_STATE_LOST') continue
-    const verb = silentMs > LIMITS.nodeLostMs ? 'LoseNode' : 'SuspectNode'
+    const verb = silentMs > context.limits.nodeLostMs ? 'LoseNode' : 'SuspectNode'
     if (verb === 'SuspectNode' && node.state === 'NODE_STATE_SUSPECT') continue
     await context.host.submit(systemCommand(context, nodeRef(node.name), verb, { silentMs }))
   }
@@ -26,18 +26,27 @@ export async function announceLostNode(context: Context, node: string): Promise<
   )
 }
 
-/** On the owner of `shard`: what ran on the node is lost. Says so once per actor, however often it is told. */
+/**
+ * On the owner of `shard`: what ran on the node is lost, and deletions do not wait for it any more. Says so once per actor,
+ * however often it is told.
+ */
 export async function declareLostHere(
   context: Context,
   shard: number,
   node: string,
 ): Promise<Reply<unknown>> {
+  context.lostNodes.add(node)
   const lost = context.actorsByNode.of(node).filter((ref) => {
     const state = context.host.peek(ref)
-    return context.host.shardOf(ref) === shard && !isGone(state) && (state as Actor).worker?.node === node
+    const isOurs = context.host.shardOf(ref) === shard && state !== undefined && !isGone(state)
+    return isOurs && waitsFor(state as Actor, node)
   })
   await Promise.all(
     lost.map((ref) => context.host.submit(systemCommand(context, ref, 'DeclareNodeLost', { node }))),
   )
   return { ok: true, result: { actors: lost.length } }
 }
+
+const waitsFor = ({ state, worker, collect }: Actor, node: string): boolean =>
+  worker?.node === node ||
+  (state === 'ACTOR_STATE_DELETING' && collect.some((generation) => generation.node === node))

@@ -17,6 +17,9 @@ export type NodeActions = {
   driveAgain(ref: EntityRef, state: unknown): void
 }
 
+/** Where an action may be done by any node. */
+export const ANY_NODE = ''
+
 export function driveNodes(context: Context): NodeActions {
   const taken = new Map<string, Set<string>>()
   const send = (ref: EntityRef, state: unknown, again: boolean) => {
@@ -38,7 +41,7 @@ export function driveNodes(context: Context): NodeActions {
 }
 
 async function act(context: Context, ref: EntityRef, actor: Actor, action: NodeAction): Promise<void> {
-  const node = action.node === '' ? context.capacities.all()[0]?.node : action.node
+  const node = action.node === ANY_NODE ? context.capacities.all()[0]?.node : action.node
   if (node === undefined) return
   const reply = await askNode(context, node, action.verb, withPrepareId(context, actor, action))
   if (reply.ok || reply.error.retry !== 'never') return

@@ -29,17 +29,20 @@ export async function inquire(context: Context, node: string): Promise<void> {
 }
 
 /**
- * Ends sandboxes of owned shards that the log does not want on this node. Each is ended by its own assignment, so that one
- * which began since the node was asked is never meant.
+ * Ends sandboxes of owned shards that the log does not want on this node: of actors that have crashed, moved on or are gone.
+ * Each is ended by its own assignment, so that one which began since the node was asked is never meant. One that is younger
+ * than what this owner knows proves that another owner began it: that one is left alone.
  */
 async function endStrangers(context: Context, node: string, inventory: Inventory): Promise<void> {
   for (const sandbox of inventory.sandboxes) {
     const ref = refOf(sandbox)
     if (!context.host.owns(context.host.shardOf(ref))) continue
-    const state = context.host.peek(ref)
+    // Read, not peeked: answered only while the shard is held for sure.
+    const { state, version } = await context.host.read(ref)
     const actor = state === undefined || isGone(state) ? undefined : (state as Actor)
     const known = actor?.uid === sandbox.actorUid
-    if (known && !unwantedSandboxes(actor, inventory).includes(sandbox)) continue
+    const isYounger = known && sandbox.sequence > version
+    if (isYounger || (known && !unwantedSandboxes(actor, inventory).includes(sandbox))) continue
     const { actorUid, atespace, name, epoch, sequence } = sandbox
     await askNode(context, node, 'Terminate', { actorUid, atespace, name, epoch, sequence })
   }

@@ -1,6 +1,7 @@
 import type { ActorHost } from '@torpor/actor-host'
 import type { Clock, Node } from '@torpor/contracts'
-import { LIMITS, isGone, nodeRef } from '@torpor/contracts'
+import { isGone, nodeRef } from '@torpor/contracts'
+import type { PlaneLimits } from '../limits.ts'
 
 /**
  * When each node of the owned shards was granted its lease last. In memory on purpose: an owner that begins, begins the whole
@@ -12,7 +13,11 @@ export type NodeLeases = {
   silent(): readonly { readonly node: Node; readonly silentMs: number }[]
 }
 
-export function keepNodeLeases(host: ActorHost, clock: Clock): NodeLeases {
+export function keepNodeLeases(
+  host: ActorHost,
+  clock: Clock,
+  limits: Pick<PlaneLimits, 'nodeSuspectMs'>,
+): NodeLeases {
   const grantedAtMs = new Map<string, number>()
   host.onLost((shard) => {
     for (const node of grantedAtMs.keys()) if (host.shardOf(nodeRef(node)) === shard) grantedAtMs.delete(node)
@@ -27,7 +32,7 @@ export function keepNodeLeases(host: ActorHost, clock: Clock): NodeLeases {
           return []
         }
         const silentMs = Math.round(clock.monotonicMs() - atMs)
-        return silentMs > LIMITS.nodeSuspectMs ? [{ node, silentMs }] : []
+        return silentMs > limits.nodeSuspectMs ? [{ node, silentMs }] : []
       }),
   }
 }

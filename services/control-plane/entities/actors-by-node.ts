@@ -2,7 +2,10 @@ import type { ActorHost } from '@torpor/actor-host'
 import type { Actor, EntityRef } from '@torpor/contracts'
 import { entityKey, isGone, parseEntityKey } from '@torpor/contracts'
 
-/** Which actors of the owned shards run on a node or have a snapshot there: an index of the committed state. */
+/**
+ * Which actors of the owned shards run on a node, have a snapshot there, or wait for one to be collected there: an index of
+ * the committed state. Under the empty name: those that wait for a generation to be collected by any node.
+ */
 export type ActorsByNode = {
   of(node: string): readonly EntityRef[]
 }
@@ -37,7 +40,7 @@ export function indexActorsByNode(host: ActorHost): ActorsByNode {
 
 function nodesOf(state: unknown): ReadonlySet<string> {
   if (state === undefined || isGone(state)) return new Set()
-  const { worker, snapshots } = state as Actor
-  const nodes = snapshots.map(({ locality }) => locality)
-  return new Set([...nodes, worker?.node ?? ''].filter((node) => node !== ''))
+  const { worker, snapshots, collect } = state as Actor
+  const holding = [worker?.node ?? '', ...snapshots.map(({ locality }) => locality)]
+  return new Set([...holding.filter((node) => node !== ''), ...collect.map(({ node }) => node)])
 }

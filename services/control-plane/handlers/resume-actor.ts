@@ -1,5 +1,5 @@
 import type { Actor, HostCommand, Outcome, Refusal, Reply } from '@torpor/contracts'
-import { LIMITS, displayName, entityKey, isGone, refuse } from '@torpor/contracts'
+import { LIMITS, displayName, entityKey, isGone, refuse, uuidV7 } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { admit } from '../placement/admit.ts'
 
@@ -12,7 +12,9 @@ const flights = new WeakMap<Context, Map<string, Promise<Outcome>>>()
  */
 export async function resumeActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
   for (let attempt = 1; ; attempt += 1) {
-    const outcome = await place(command, context)
+    // What was decided for the command's own id stands; another attempt is another decision.
+    const id = attempt === 1 ? command.id : uuidV7(context.clock, context.random)
+    const outcome = await place({ ...command, id }, context)
     if (!outcome.ok) return { ok: false, error: outcome.refusal }
     const end = await awaitEnd(command, context)
     if (end.kind === 'running') return { ok: true, result: { actor: end.actor } }

@@ -13,11 +13,13 @@ export type Placement = Admission & { readonly workerPool: string }
  */
 export async function admit(context: Context, actor: Actor): Promise<Placement | Refusal> {
   // A control plane that just began has heard of no node yet: each speaks once in `capacityPublishMs`.
-  if (context.capacities.all().length === 0) await context.capacities.next(2 * LIMITS.capacityPublishMs)
+  if (context.capacities.all().length === 0)
+    await context.capacities.next(2 * context.limits.capacityPublishMs)
   const snapshot = newestSnapshot(actor)
   const plan = rankWorkers(context.capacities.all(), {
     actorUid: actor.uid,
     spec: actor.spec,
+    lostNodes: context.lostNodes.all(),
     ...(snapshot === undefined ? {} : { snapshot }),
   })
   if ('refusal' in plan) return plan.refusal

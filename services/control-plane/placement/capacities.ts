@@ -1,6 +1,7 @@
 import type { Bus, Clock, NodeCapacity } from '@torpor/contracts'
-import { ALL, LIMITS, nodeCapacitySchema } from '@torpor/contracts'
+import { ALL, nodeCapacitySchema } from '@torpor/contracts'
 import { decodeJson } from '../entities/json.ts'
+import type { PlaneLimits } from '../limits.ts'
 
 /** What nodes said last of their room. Advisory: a node alone can say yes. */
 export type Capacities = {
@@ -14,7 +15,11 @@ export type Capacities = {
   close(): void
 }
 
-export function followCapacities(bus: Bus, clock: Clock): Capacities {
+export function followCapacities(
+  bus: Bus,
+  clock: Clock,
+  limits: Pick<PlaneLimits, 'nodeSuspectMs' | 'nodeLostMs'>,
+): Capacities {
   const beganMs = clock.monotonicMs()
   const heard = new Map<string, { readonly capacity: NodeCapacity; readonly atMs: number }>()
   const listeners = new Set<(capacity: NodeCapacity) => void>()
@@ -27,9 +32,9 @@ export function followCapacities(bus: Bus, clock: Clock): Capacities {
   return {
     all: () =>
       [...heard.values()]
-        .filter(({ atMs }) => clock.monotonicMs() - atMs < LIMITS.nodeSuspectMs)
+        .filter(({ atMs }) => clock.monotonicMs() - atMs < limits.nodeSuspectMs)
         .map(({ capacity }) => capacity),
-    mayReturn: (node) => clock.monotonicMs() - (heard.get(node)?.atMs ?? beganMs) < LIMITS.nodeLostMs,
+    mayReturn: (node) => clock.monotonicMs() - (heard.get(node)?.atMs ?? beganMs) < limits.nodeLostMs,
     onNews: (listener) => void listeners.add(listener),
     next: (timeoutMs) =>
       new Promise((resolve) => {

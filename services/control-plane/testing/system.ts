@@ -16,18 +16,30 @@ import { openSimulatedRuntime } from '@torpor/simulations/world/sandbox/simulate
 import type { SimulatedRuntime } from '@torpor/simulations/world/sandbox/simulated-runtime'
 import { createSimulatedStore } from '@torpor/simulations/world/store'
 import { startControlPlane } from '../control-plane.ts'
+import type { PlaneLimits } from '../limits.ts'
+import type { CutPoint } from './cut-off.ts'
+import { cuttable } from './cut-off.ts'
 
 export const SHARDS = 4
 const WAIT_MS_MAX = 20_000
 
+/** A control plane with a connection of its own. */
+export type TestPlane = {
+  close(): Promise<void>
+  /** Cuts it off at the first such moment, as if it were killed there; resolves then. */
+  cutAt(point: CutPoint): Promise<void>
+}
+
 export type TestSystem = {
   readonly server: TestServer
+  /** The first control plane. */
+  readonly plane: TestPlane
   readonly client: TorporClient
   readonly nats: NatsAdapter
   readonly runtime: SimulatedRuntime
   gate: Gate
   readonly notes: string[]
-  startPlane(name: string): Promise<{ close(): Promise<void> }>
+  startPlane(name: string): Promise<TestPlane>
   startNode(): Promise<void>
   stopNode(): Promise<void>
   /** Applies atespace, pool and template, and waits for its golden snapshot. */
@@ -37,6 +49,9 @@ export type TestSystem = {
   call(actor: Actor): Promise<string>
   close(): Promise<void>
 }
+
+/** So short that a takeover and a round of reconciliation are waited for in a test. */
+export const QUICK: Partial<PlaneLimits> = { shardLeaseMs: 1_000, shardLeaseRenewMs: 300, reconcileMs: 500 }
 
 export const COUNTER_SPEC = {
   sandboxClasses: [{ name: 'gvisor' }],
@@ -51,12 +66,12 @@ export const COUNTER_SPEC = {
   snapshotConfig: { uploadDelay: '200ms', detachDelay: '600ms' },
 }
 
-export async function startTestSystem(): Promise<TestSystem> {
+export async function startTestSystem(limits: Partial<PlaneLimits> = {}): Promise<TestSystem> {
   const folder = await mkdtemp(join(tmpdir(), 'torpor-plane-'))
   const server = await startTestServer()
   const notes: string[] = []
   const connections: NatsAdapter[] = []
-  const planes: { close(): Promise<void> }[] = []
+  const planes: TestPlane[] = []
   const connect = async (name: string, shards?: number): Promise<NatsAdapter> => {
     const nats = await connectNats({
       url: server.url,
@@ -67,24 +82,27 @@ export async function startTestSystem(): Promise<TestSystem> {
     connections.push(nats)
     return nats
   }
-  const startPlane = async (name: string): Promise<{ close(): Promise<void> }> => {
-    const nats = await connect(name, SHARDS)
+  const startPlane = async (name: string): Promise<TestPlane> => {
+    const { ports, isCut, cutAt } = cuttable(await connect(name, SHARDS))
     const plane = await startControlPlane({
       name,
       version: 'test',
-      bus: nats.bus,
-      log: nats.log,
-      leases: nats.leases,
-      durableCommands: nats.durableCommands,
+      ...ports,
       clock: systemClock,
       random: systemRandom,
+      limits,
       note: (level, message, fields) =>
-        void notes.push(`${level} ${message} ${JSON.stringify(fields ?? {})}`),
+        void notes.push(`${name} ${level} ${message} ${JSON.stringify(fields ?? {})}`),
     })
-    planes.push(plane)
-    return plane
+    // One that was cut off has nobody to hand over to: its end is not waited for.
+    const close = async () => {
+      const closed = plane.close()
+      if (!isCut()) await closed
+    }
+    planes.push({ close, cutAt })
+    return { close, cutAt }
   }
-  await startPlane('plane-1')
+  const plane = await startPlane('plane-1')
   const nats = await connect('client')
   const nodeBus = await connect('node')
   const runtime = await openSimulatedRuntime({ folder: join(folder, 'sandboxes'), random: systemRandom })
@@ -92,6 +110,7 @@ export async function startTestSystem(): Promise<TestSystem> {
   let agent: NodeAgent | undefined
   const system: TestSystem = {
     server,
+    plane,
     client,
     nats,
     runtime,
