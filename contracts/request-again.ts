@@ -1,4 +1,3 @@
-import type { Bus } from './ports/bus.ts'
 import type { Clock } from './ports/clock.ts'
 
 export type RequestAgain = {
@@ -6,7 +5,6 @@ export type RequestAgain = {
   readonly timeoutMs: number
   /** After this long without an answer the same bytes are sent once more; what was sent before may still be answered. */
   readonly againMs: number
-  readonly headers?: Readonly<Record<string, string>>
   /** Whether an answer decides. One that does not is passed on only when nothing else is awaited. */
   readonly isFinal: (answer: Uint8Array) => boolean
 }
@@ -15,14 +13,13 @@ export type RequestAgain = {
  * One request that outlives whoever takes it: an owner that ends with a request in its hands answers nothing, and nobody says
  * so. Only for messages that may be applied once however often they arrive. Faults: those of the bus, when nothing is awaited
  * any more.
- * @example await requestAgain(bus, clock, subject, bytes, { timeoutMs: 30_000, againMs: 3_000, isFinal: () => true })
+ * @param send sends the same bytes each time it is called, and rejects as the bus does
+ * @example await requestAgain(clock, (timeoutMs) => bus.request(subject, bytes, { timeoutMs }), { timeoutMs: 30_000, againMs: 2_000, isFinal })
  */
 export function requestAgain(
-  bus: Bus,
   clock: Clock,
-  subject: string,
-  data: Uint8Array,
-  { timeoutMs, againMs, headers, isFinal }: RequestAgain,
+  send: (timeoutMs: number) => Promise<Uint8Array>,
+  { timeoutMs, againMs, isFinal }: RequestAgain,
 ): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
   const beganMs = clock.monotonicMs()
@@ -34,22 +31,21 @@ export function requestAgain(
     cancel()
     say()
   }
-  const send = (): void => {
+  const sendOnce = async (): Promise<void> => {
     const leftMs = timeoutMs - (clock.monotonicMs() - beganMs)
     if (settled || leftMs <= 0) return
     awaited += 1
-    bus.request(subject, data, { timeoutMs: leftMs, ...(headers === undefined ? {} : { headers }) }).then(
-      (answer) => {
-        awaited -= 1
-        if (isFinal(answer) || awaited === 0) settle(() => resolve(answer))
-      },
-      (cause: unknown) => {
-        awaited -= 1
-        if (awaited === 0) settle(() => reject(cause as Error))
-      },
-    )
-    cancel = clock.after(againMs, send)
+    const sent = send(leftMs)
+    cancel = clock.after(againMs, () => void sendOnce())
+    try {
+      const answer = await sent
+      if (isFinal(answer) || awaited === 1) settle(() => resolve(answer))
+    } catch (cause) {
+      if (awaited === 1) settle(() => reject(cause as Error))
+    } finally {
+      awaited -= 1
+    }
   }
-  send()
+  void sendOnce()
   return promise
 }

@@ -1,11 +1,11 @@
 import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain, SUBJECTS } from '@torpor/contracts'
+import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain } from '@torpor/contracts'
 import { ownerDoor } from '@torpor/sdk'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
 /** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
 export function wakeOverBus(bus: Bus, clock: Clock): Wake {
-  const door = ownerDoor(bus, clock)
+  const ask = ownerDoor(bus, clock)
   return async (ref, commandId) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
@@ -16,7 +16,8 @@ export function wakeOverBus(bus: Bus, clock: Clock): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
-      const answer = await requestAgain(door, clock, SUBJECTS.rpc(ref, 'ResumeActor'), bytes, {
+      const send = (timeoutMs: number) => ask(ref, 'ResumeActor', bytes, { timeoutMs })
+      const answer = await requestAgain(clock, send, {
         timeoutMs: LIMITS.rpcTimeoutMs,
         againMs: LIMITS.rpcAskAgainMs,
         isFinal: (given) => isDecided(parse(given)),

@@ -1,4 +1,4 @@
-import type { Bus, Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
+import type { Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
 import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
 
 /**
@@ -15,12 +15,11 @@ const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set([
   'LOG_UNAVAILABLE',
 ])
 
-export type CallWorld = { readonly bus: Bus; readonly clock: Clock; readonly random: Random }
+export type CallWorld = { readonly clock: Clock; readonly random: Random }
 
 export type Call = {
-  readonly subject: string
-  readonly bytes: Uint8Array
-  readonly headers: Readonly<Record<string, string>>
+  /** Sends the same bytes at each attempt; rejects as the bus does. */
+  send(timeoutMs: number): Promise<Uint8Array>
   /** What the errors name. */
   readonly id: string
   /** Over all attempts, in milliseconds; without it only `rpcAttemptsMax` ends the attempts. */
@@ -53,10 +52,9 @@ export function backoffMs(attempt: number, random: Random): number {
 async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promise<Reply<unknown>> {
   const timeoutMs = Math.max(1, Math.min(LIMITS.rpcTimeoutMs, Math.ceil(leftMs)))
   try {
-    const answer = await requestAgain(world.bus, world.clock, call.subject, call.bytes, {
+    const answer = await requestAgain(world.clock, (ms) => call.send(ms), {
       timeoutMs,
       againMs: LIMITS.rpcAskAgainMs,
-      headers: call.headers,
       isFinal: (bytes) => isDecided(parseReply(bytes, call.id)),
     })
     return parseReply(answer, call.id)

@@ -145,10 +145,10 @@ type CallsAndAsk = Calls & {
 
 function createCalls(options: ClientOptions): CallsAndAsk {
   const world = {
-    bus: ownerDoor(options.bus, options.clock ?? systemClock),
     clock: options.clock ?? systemClock,
     random: options.random ?? systemRandom,
   }
+  const askOwner = ownerDoor(options.bus, world.clock)
   const headers = options.identity?.headers ?? {}
   const source = options.identity?.name ?? 'client'
 
@@ -159,10 +159,9 @@ function createCalls(options: ClientOptions): CallsAndAsk {
     const time = new Date(world.clock.nowMs()).toISOString()
     const correlationid = call.correlationId ?? id
     const envelope = { specversion: '1.0', id, type: verb, source, time, correlationid, data }
+    const bytes = jsonBytes(envelope)
     return callUntilAnswered(world, {
-      subject: SUBJECTS.rpc(ref, verb),
-      bytes: jsonBytes(envelope),
-      headers,
+      send: (timeoutMs) => askOwner(ref, verb, bytes, { timeoutMs, headers }),
       id: displayName(ref),
       timeoutMs: call.timeoutMs,
       signal: call.signal,
@@ -171,10 +170,9 @@ function createCalls(options: ClientOptions): CallsAndAsk {
 
   async function ask(verb: string, request: unknown, call: CallOptions = {}): Promise<unknown> {
     const subject = verb === GET_SYSTEM ? SUBJECTS.rpc(ANY_NAMES, verb) : SUBJECTS.query(verb)
+    const bytes = jsonBytes(request)
     return callUntilAnswered(world, {
-      subject,
-      bytes: jsonBytes(request),
-      headers,
+      send: (timeoutMs) => options.bus.request(subject, bytes, { timeoutMs, headers }),
       id: verb,
       timeoutMs: call.timeoutMs ?? LIMITS.rpcTimeoutMs,
       signal: call.signal,

@@ -26,7 +26,10 @@ export type NodeOnMachine = Pick<GvisorOptions, 'nodeTag' | 'stateDir' | 'runDir
  */
 export async function clearNode(node: NodeOnMachine): Promise<void> {
   const cgroups = openCgroups()
-  for (const group of [node.workersCgroup, nodeCgroup(node)]) await clearCgroup(cgroups, group)
+  const groups = [node.workersCgroup, nodeCgroup(node)]
+  // one may lie below the other
+  for (const group of groups) await cgroups.thaw(group)
+  for (const group of groups) await clearCgroup(cgroups, group)
   await killThoseOf(node.runDir)
   await removeNamespaces(node.nodeTag)
   await removeNetworkRules(node)

@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { counterWorld } from './counter-world-for-tests.ts'
+import { clearNode } from './clear-node.ts'
 import { answer, request } from './counter-requests-for-tests.ts'
 import { gvisorForTests } from './runsc-for-tests.ts'
 
@@ -89,6 +90,28 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
     expect(await world.runtime.checkpoint('orphan', from)).toMatchObject({ kind: 'saved' })
     const back = await world.restored('orphan', from)
     expect(await answer(back)).toBe('memory count: 2 | file count: 2 | rootfs count: 2')
+  })
+
+  test('a node whose agent was killed is taken off the machine, frozen or not, and an agent may begin there again', async () => {
+    await world.runtime.close()
+    const work = JSON.stringify({ options: world.options(), spec: world.spec('swept') })
+    const agent = spawn(process.execPath, [join(import.meta.dirname, 'agent-for-tests.ts'), work], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(20_000) })
+    agent.kill('SIGKILL')
+    await once(agent, 'exit')
+    await world.cgroups().freeze(`/tp${world.tag}`)
+    const { nodeTag, stateDir, runDir } = world.options()
+    await clearNode({ nodeTag, stateDir, runDir, workersCgroup: world.worker })
+    await clearNode({ nodeTag, stateDir, runDir, workersCgroup: world.worker })
+    const { folders, ...left } = await world.traces()
+    expect(folders).not.toEqual([])
+    expect(Object.values(left).flat()).toEqual([])
+    world.runtime = await world.open()
+    expect(await world.runtime.list()).toMatchObject([{ sandboxId: 'swept', alive: false }])
+    await world.runtime.terminate('swept')
+    await answer(await world.started('next'))
   })
 
   test('after the end nothing is left: no process, namespace, interface, mount, control group or folder', async () => {

@@ -74,9 +74,15 @@ export function networkPool(options: GvisorOptions): NetworkPool {
         used.delete(network.index)
         return
       }
-      // the sandbox took the address off the interface when it began
-      await giveAddress(options, network)
-      free.push(network)
+      try {
+        // the sandbox took the address off the interface when it began
+        await giveAddress(options, network)
+        free.push(network)
+      } catch {
+        // it is gone, as all are after the machine began anew
+        await remove([network.name])
+        used.delete(network.index)
+      }
     },
     adopt: (index) => {
       used.add(index)

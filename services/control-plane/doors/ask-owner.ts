@@ -23,8 +23,9 @@ export async function askOwner(
   shard: number,
   message: SystemMessage,
 ): Promise<Reply<unknown>> {
-  const subject = SUBJECTS.shardSystem(shard)
-  const bytes = await requestAgain(context.bus, context.clock, subject, encodeJson(message), {
+  const data = encodeJson(message)
+  const send = (timeoutMs: number) => context.bus.request(SUBJECTS.shardSystem(shard), data, { timeoutMs })
+  const bytes = await requestAgain(context.clock, send, {
     timeoutMs: LIMITS.rpcTimeoutMs,
     againMs: LIMITS.rpcAskAgainMs,
     isFinal: () => true,
