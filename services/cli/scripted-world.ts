@@ -71,6 +71,22 @@ export type Answers = Readonly<Record<string, (data: unknown) => Reply<unknown>>
 export const yes = (result: unknown): Reply<unknown> => ({ ok: true, result })
 export const no = (error: Refusal): Reply<unknown> => ({ ok: false, error })
 
+/** Time in which every delay is over at the next turn of the event loop. It begins at {@link NOW_MS}. */
+function hurriedClock(): Clock {
+  let elapsedMs = 0
+  return {
+    nowMs: () => NOW_MS,
+    monotonicMs: () => elapsedMs,
+    after(delayMs, call) {
+      const due = setImmediate(() => {
+        elapsedMs += delayMs
+        call()
+      })
+      return () => clearImmediate(due)
+    },
+  }
+}
+
 /** One run of the command line against answers by verb. */
 export async function torpor(
   line: string,
