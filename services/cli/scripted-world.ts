@@ -1,5 +1,5 @@
-import type { Actor, Bus, CloudEvent, EventFeed, Refusal, Reply } from '@torpor/contracts'
-import { actorTemplateSpecSchema, cloudEventType, fault, systemClock, systemRandom } from '@torpor/contracts'
+import type { Actor, Bus, Clock, CloudEvent, EventFeed, Refusal, Reply } from '@torpor/contracts'
+import { actorTemplateSpecSchema, cloudEventType, fault, systemRandom } from '@torpor/contracts'
 import { runCli } from './cli.ts'
 import type { World } from './world.ts'
 
@@ -71,6 +71,22 @@ export type Answers = Readonly<Record<string, (data: unknown) => Reply<unknown>>
 export const yes = (result: unknown): Reply<unknown> => ({ ok: true, result })
 export const no = (error: Refusal): Reply<unknown> => ({ ok: false, error })
 
+/** Time in which every delay is over at the next turn of the event loop. It begins at {@link NOW_MS}. */
+function hurriedClock(): Clock {
+  let elapsedMs = 0
+  return {
+    nowMs: () => NOW_MS,
+    monotonicMs: () => elapsedMs,
+    after(delayMs, call) {
+      const due = setImmediate(() => {
+        elapsedMs += delayMs
+        call()
+      })
+      return () => clearImmediate(due)
+    },
+  }
+}
+
 /** One run of the command line against answers by verb. */
 export async function torpor(
   line: string,
@@ -124,10 +140,26 @@ export async function torpor(
     run: async () => 'runsc version test',
     environment: given.environment ?? {},
     folder: '/srv/project/deep',
-    clock: { ...systemClock, nowMs: () => NOW_MS, after: (_, call) => (queueMicrotask(call), () => {}) },
+    clock: hurriedClock(),
     random: systemRandom,
     signal: new AbortController().signal,
   }
   const code = await runCli(line.split(' '), world)
   return { code, ...written }
+}
+
+/** The wall clock stands still; every delay is over as soon as nothing else is left to do, and has passed. */
+function hurriedClock(): Clock {
+  let passedMs = 0
+  return {
+    nowMs: () => NOW_MS,
+    monotonicMs: () => passedMs,
+    after(delayMs, call) {
+      const waiting = setImmediate(() => {
+        passedMs += delayMs
+        call()
+      })
+      return () => clearImmediate(waiting)
+    },
+  }
 }

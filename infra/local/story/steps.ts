@@ -1,5 +1,5 @@
 import type { Actor, ActorTemplate, Snapshot } from '@torpor/contracts'
-import { TorporError, fault } from '@torpor/contracts'
+import { TorporError, fault, sleep } from '@torpor/contracts'
 import { awaitCondition } from './await-condition.ts'
 import { countOnce } from './count.ts'
 import type { CounterAnswer } from './counter-client.ts'
@@ -89,6 +89,7 @@ async function firstCall(stage: Stage, { uid }: Actor, isFound: boolean): Promis
 export async function suspendTwice(stage: Stage): Promise<void> {
   const { actor, tell } = stage
   tell.step(4, 'It sleeps')
+  await rest(stage)
   const asleep = await measure(stage, 'async suspend', () => actor.suspend({ mode: 'async' }))
   await stage.eventsShown(asleep)
   tell.line(`suspended (async): ${asleep.snapshots.map(snapshotRow).join(', ')}`)
@@ -99,6 +100,7 @@ export async function suspendTwice(stage: Stage): Promise<void> {
   )
   tell.line(`after the upload delay: ${completed.snapshots.map(snapshotRow).join(', ')}`)
   await actor.resume({ trigger: 'demo' })
+  await rest(stage)
   const durable = await measure(stage, 'sync suspend', () => actor.suspend({ mode: 'sync' }))
   await stage.eventsShown(durable)
   tell.line(`suspended (sync): ${durable.snapshots.map(snapshotRow).join(', ')}`)
@@ -114,6 +116,7 @@ export async function wakeTwice(stage: Stage): Promise<void> {
   const { actor, tell } = stage
   tell.step(5, 'It wakes, and goes on where it stopped')
   const { uid } = await actor.get()
+  await rest(stage)
   const fromNode = await countOnce(stage, uid)
   stage.measuredMs.set('wake from the node', fromNode.elapsedMs)
   tell.line(`${fromNode.text}   (${ms(fromNode.elapsedMs)}, from the node's disk)`)
@@ -125,6 +128,10 @@ export async function wakeTwice(stage: Stage): Promise<void> {
   stage.measuredMs.set('wake from the object store', fromStore.elapsedMs)
   tell.line(`${fromStore.text}   (${ms(fromStore.elapsedMs)}, from the object store)`)
 }
+
+/** What one step leaves to do in the background is not timed with the next. */
+const REST_MS = 1_000
+const rest = ({ clock }: Stage): Promise<void> => sleep(clock, REST_MS)
 
 const isCompleted = ({ storageState }: Snapshot): boolean =>
   storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED'

@@ -1,43 +1,61 @@
-import type { Actor, ActorStateName } from '@torpor/contracts'
+import type { Actor, HostCommand } from '@torpor/contracts'
+import { COMMANDS, actorRef } from '@torpor/contracts'
+import type { RouterTag } from '@torpor/state-machines'
+import { actorDecider, actorMachine, routerAnswer } from '@torpor/state-machines'
 
-/** What a state means, for someone who meets it for the first time. */
-const MEANINGS: Readonly<Record<ActorStateName, string>> = {
-  ACTOR_STATE_SUSPENDED: 'at rest; books nothing; the next request wakes it',
-  ACTOR_STATE_RESUMING: 'a node has admitted it and restores it; requests wait meanwhile',
-  ACTOR_STATE_RUNNING: 'it serves, and books its worker',
-  ACTOR_STATE_SUSPENDING: 'open requests end, then it is checkpointed; new requests wait meanwhile',
-  ACTOR_STATE_CRASHED: 'what it did since its last kept snapshot is lost; requests are rejected',
-  ACTOR_STATE_REVERTING: 'its sandbox is torn down; its newest COMPLETED snapshot becomes current',
-  ACTOR_STATE_DELETING: 'sandbox, snapshots and volumes are being collected',
+const ROUTER: Readonly<Record<RouterTag, string>> = {
+  wakes: 'a request wakes it',
+  parks: 'requests wait',
+  routes: 'requests go to it',
+  rejects: 'requests are rejected',
 }
 
-type Verb = 'resume' | 'suspend' | 'revert' | 'delete'
-/** `yes`: it changes something. `joins`: the same is going on already. `nothing`: it is so already. */
-type Answer = 'yes' | 'joins' | 'nothing' | 'only with --any-state' | 'no'
+/** What its state means and what the router does: in the words of the state machine. */
+export const meaningOf = ({ state }: Actor): string =>
+  `${actorMachine.states[state]?.description ?? ''}; ${ROUTER[routerAnswer(state)]}`
 
-const ALLOWED: Readonly<Record<ActorStateName, Readonly<Record<Verb, Answer>>>> = {
-  ACTOR_STATE_SUSPENDED: { resume: 'yes', suspend: 'nothing', revert: 'no', delete: 'yes' },
-  ACTOR_STATE_RESUMING: { resume: 'joins', suspend: 'no', revert: 'no', delete: 'only with --any-state' },
-  ACTOR_STATE_RUNNING: { resume: 'nothing', suspend: 'yes', revert: 'yes', delete: 'only with --any-state' },
-  ACTOR_STATE_SUSPENDING: { resume: 'no', suspend: 'joins', revert: 'no', delete: 'only with --any-state' },
-  ACTOR_STATE_CRASHED: { resume: 'no', suspend: 'no', revert: 'yes', delete: 'yes' },
-  ACTOR_STATE_REVERTING: { resume: 'no', suspend: 'no', revert: 'joins', delete: 'only with --any-state' },
-  ACTOR_STATE_DELETING: { resume: 'no', suspend: 'no', revert: 'no', delete: 'joins' },
+const VERBS = {
+  resume: 'ResumeActor',
+  suspend: 'SuspendActor',
+  revert: 'RevertActor',
+  delete: 'DeleteActor',
+} as const
+type Verb = keyof typeof VERBS
+
+/** Each verb with what would come of it now: the rules themselves are asked, nothing is sent. */
+export const allowedIn = (actor: Actor, nowMs: number): readonly (readonly [Verb, string])[] =>
+  (Object.keys(VERBS) as Verb[]).map((verb) => [verb, answerTo(verb, actor, nowMs)])
+
+function answerTo(verb: Verb, actor: Actor, nowMs: number): string {
+  const decision = decide(verb, {}, actor, nowMs)
+  if (decision.kind === 'accepted') {
+    return decision.events.length > 0 ? 'allowed' : 'allowed; it is so, or under way, already'
+  }
+  // The rule of a wake asks for a node that admits the actor; to find one is the control plane's part.
+  if (decision.refusal.code === 'PLACEMENT_REQUIRED') return 'allowed'
+  if (verb === 'delete' && decide(verb, { anyState: true }, actor, nowMs).kind === 'accepted') {
+    return 'only with --any-state'
+  }
+  return `refused [${decision.refusal.code}]`
 }
 
-const ANSWERS: Readonly<Record<Answer, string>> = {
-  yes: 'allowed',
-  joins: 'allowed; joins what is going on',
-  nothing: 'allowed; changes nothing',
-  'only with --any-state': 'only with --any-state',
-  no: 'refused in this state',
+function decide(verb: Verb, data: object, actor: Actor, nowMs: number) {
+  const type = VERBS[verb]
+  const target = actorRef(actor.atespace, actor.name)
+  const principal = { principal: 'explain', proof: 'anonymous' } as const
+  const parsed: unknown = COMMANDS[type].schema.parse(data)
+  const command: HostCommand = {
+    id: 'explain',
+    type,
+    target,
+    data: parsed,
+    digest: '',
+    principal,
+    correlationId: 'explain',
+  }
+  const { version } = actor
+  return actorDecider.decide(command, actor, { nowMs, epoch: 0, version, newUid: '', target })
 }
-
-export const meaningOf = (actor: Actor): string => MEANINGS[actor.state]
-
-/** Each verb with whether this state allows it. */
-export const allowedIn = (actor: Actor): readonly (readonly [Verb, string])[] =>
-  (Object.entries(ALLOWED[actor.state]) as [Verb, Answer][]).map(([verb, answer]) => [verb, ANSWERS[answer]])
 
 /** What someone who looks at this actor would do next: sentences, each with its command. */
 export function adviceFor(actor: Actor): readonly string[] {

@@ -34,7 +34,7 @@ export function explainCommand(context: Context): Command {
           : documentText(output, {
               actor: found,
               meaning: meaningOf(found),
-              allowed: Object.fromEntries(allowedIn(found)),
+              allowed: Object.fromEntries(allowedIn(found, world.clock.nowMs())),
               lastEvents: events,
               advice: adviceFor(found),
             }),
@@ -63,7 +63,7 @@ export function explanation(actor: Actor, events: readonly CloudEvent[], nowMs: 
     ['', `actor ${actor.atespace}/${actor.name} is ${actor.state}: ${meaningOf(actor)}\n`],
     ['', factsTable(actor, nowMs)],
     ['Snapshots', snapshotsTable(actor, nowMs)],
-    ['Allowed now', table([], allowedIn(actor))],
+    ['Allowed now', table([], allowedIn(actor, nowMs))],
     [
       'Last events',
       events.map((event) => `${eventLine(event)}\n`).join('') || 'none in the stream any more\n',

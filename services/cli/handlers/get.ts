@@ -5,6 +5,7 @@ import type { Kind } from '../domain/target.ts'
 import { ALL_KINDS, entityOf, kindOf, spellingsOf } from '../domain/target.ts'
 import { documentText } from '../output/document.ts'
 import { table } from '../output/table.ts'
+import { untilInterrupted } from '../until-interrupted.ts'
 import type { GetOptions } from './get-options.ts'
 import { atespaceFilter } from './get-options.ts'
 import { LISTINGS } from './listings.ts'
@@ -32,7 +33,9 @@ export function getCommand(context: Context): Command {
     .action(async (spelling: string, name: string | undefined, options: GetOptions, command: Command) => {
       const kind = kindOf(spelling)
       if (kind === 'worker') return getWorkers(context, name, command)
-      if (options.watch) return watchEntities(context, kind, name, options, command)
+      if (options.watch) {
+        return untilInterrupted(context.world, () => watchEntities(context, kind, name, options, command))
+      }
       return name === undefined
         ? getMany(context, kind, options, command)
         : getOne(context, kind, name, options, command)

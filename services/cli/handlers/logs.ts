@@ -1,6 +1,7 @@
 import { sleep } from '@torpor/contracts'
 import { Command } from 'commander'
 import { examples } from '../output/examples.ts'
+import { untilInterrupted } from '../until-interrupted.ts'
 import type { Context } from '../context.ts'
 import { newLines } from '../domain/new-lines.ts'
 import { parseCount } from '../domain/parse-count.ts'
@@ -32,7 +33,8 @@ export function logsCommand(context: Context): Command {
       const ask = (lines: number) => client.actor(ref.atespace, ref.name).logs({ lines, signal })
       const first = await ask(options.follow ? Math.max(FOLLOW_LINES, options.lines) : options.lines)
       print(context, first.slice(-options.lines))
-      if (options.follow) await follow(context, first, () => ask(FOLLOW_LINES))
+      if (!options.follow) return
+      await untilInterrupted(context.world, () => follow(context, first, () => ask(FOLLOW_LINES)))
     })
   return new Command('logs').description('what an actor wrote').addCommand(actor)
 }

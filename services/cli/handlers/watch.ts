@@ -5,6 +5,7 @@ import type { Context, OutputFormat } from '../context.ts'
 import { eventLine } from '../domain/event-line.ts'
 import { entityOf } from '../domain/target.ts'
 import { documentText } from '../output/document.ts'
+import { untilInterrupted } from '../until-interrupted.ts'
 
 type Options = { atespace?: string; allAtespaces: boolean }
 
@@ -31,9 +32,11 @@ export function watchCommand(context: Context): Command {
           : options.allAtespaces || !space
             ? {}
             : { atespace: space }
-      for await (const event of client.events({ ...filter, from: 'now', signal: world.signal })) {
-        world.write(eventText(event, output))
-      }
+      await untilInterrupted(world, async () => {
+        for await (const event of client.events({ ...filter, from: 'now', signal: world.signal })) {
+          world.write(eventText(event, output))
+        }
+      })
     })
 }
 
