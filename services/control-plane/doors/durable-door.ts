@@ -50,10 +50,10 @@ async function readOn(
         enter(context, message, floors, lastOfEntity)
       }
     } catch (cause) {
-      if (signal.aborted) return
-      context.note('error', 'the durable door reads again', { cause: String(cause) })
-      await sleep(context.clock, LIMITS.rpcBackoffMsMax)
+      if (!signal.aborted) context.note('error', 'the durable door reads again', { cause: String(cause) })
     }
+    // A reading ends by itself only where the connection was closed.
+    if (!signal.aborted) await sleep(context.clock, LIMITS.rpcBackoffMsMax)
   }
 }
 
