@@ -147,19 +147,3 @@ export async function torpor(
   const code = await runCli(line.split(' '), world)
   return { code, ...written }
 }
-
-/** The wall clock stands still; every delay is over as soon as nothing else is left to do, and has passed. */
-function hurriedClock(): Clock {
-  let passedMs = 0
-  return {
-    nowMs: () => NOW_MS,
-    monotonicMs: () => passedMs,
-    after(delayMs, call) {
-      const waiting = setImmediate(() => {
-        passedMs += delayMs
-        call()
-      })
-      return () => clearImmediate(waiting)
-    },
-  }
-}
