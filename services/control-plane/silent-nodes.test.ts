@@ -1,12 +1,9 @@
 import type { Actor, InventorySandbox } from '@torpor/contracts'
-import { LIMITS, SUBJECTS, shardOf, systemClock, systemRandom } from '@torpor/contracts'
 import type { ActorHandle } from '@torpor/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeJson } from './entities/json.ts'
-import { systemCommand } from './entities/system-command.ts'
 import type { AskedOfNode, ScriptedNode } from './testing/scripted-node.ts'
 import { startScriptedNode } from './testing/scripted-node.ts'
-import { COUNTER_SPEC, QUICK, SHARDS, condition, startTestSystem } from './testing/system.ts'
+import { COUNTER_SPEC, QUICK, condition, startTestSystem } from './testing/system.ts'
 import type { TestSystem } from './testing/system.ts'
 
 const LIMITS_HERE = { ...QUICK, nodeSuspectMs: 2_500, nodeLostMs: 6_000, capacityPublishMs: 300 }
@@ -95,30 +92,6 @@ describe('nodes that say nothing, or too much', () => {
     await node.report(actor, 'SnapshotCollected', { generation: 2 })
     await deleted
     await expect(toDelete.get()).rejects.toMatchObject({ code: 'ACTOR_GONE' })
-  })
-
-  test('a deadline that passes asks the node, and only what the node says ends the state', async () => {
-    const handle = await born()
-    const actor = await placed(handle)
-    const fire = async ({ timers }: Actor) => {
-      const id = timers.find(({ kind }) => kind === 'deadline')?.id ?? ''
-      const command = systemCommand({ clock: systemClock, random: systemRandom }, handle.ref, 'FireTimer', {
-        id,
-      })
-      const shard = shardOf(handle.ref.atespace, handle.ref.name, SHARDS)
-      const bytes = encodeJson({ kind: 'command', command })
-      await system.nats.bus.request(SUBJECTS.shardSystem(shard), bytes, { timeoutMs: LIMITS.rpcTimeoutMs })
-      return id
-    }
-    const fired = await fire(actor)
-    await inquired(2)
-    const later = await handle.get()
-    expect(later.state).toBe('ACTOR_STATE_RESUMING')
-    expect(later.timers.map(({ kind }) => kind)).toEqual(['deadline'])
-    expect(later.timers[0]?.id).not.toBe(fired)
-    node.sandboxes.push(sandboxOf(actor))
-    await fire(later)
-    await system.until(handle.ref.name, ({ state }) => state === 'ACTOR_STATE_RUNNING')
   })
 
   test('a node that refuses the first Go gets a second one, for another assignment', async () => {

@@ -22,7 +22,7 @@ import { commandDigest } from '../entities/system-command.ts'
 import { decodeJson } from '../entities/json.ts'
 
 /** Verbs of node agents: on the fast door only, not for people. */
-export const NODE_VERBS = ['JoinNode', 'RenewNodeLease'] as const
+const NODE_VERBS = ['JoinNode', 'RenewNodeLease'] as const
 
 export type ParsedCommand =
   | { readonly ok: true; readonly command: HostCommand }
