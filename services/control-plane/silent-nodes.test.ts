@@ -1,4 +1,5 @@
 import type { Actor, InventorySandbox } from '@torpor/contracts'
+import { refuse } from '@torpor/contracts'
 import type { ActorHandle } from '@torpor/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AskedOfNode, ScriptedNode } from './testing/scripted-node.ts'
@@ -133,6 +134,29 @@ describe('nodes that say nothing, or too much', () => {
     expect(asksOf(node, 'Terminate', fallen.uid)[0]?.data).toMatchObject(tokenOf(fallen))
     expect(asksOf(node, 'Terminate', alive.uid)).toEqual([])
     expect(asksOf(node, 'Terminate', young.uid)).toEqual([])
+  })
+
+  test('a wake that a state wants is tried again until a node has room', async () => {
+    const handle = await born()
+    const before = await running(handle)
+    let refusals = 0
+    node.answer('Prepare', ({ prepareId, worker }) => {
+      refusals += 1
+      if (refusals <= 2) return { ok: false, error: refuse('NO_CAPACITY', node.name) }
+      return { ok: true, result: { prepareId, worker, node: node.name, gateAddress: '127.0.0.1:1' } }
+    })
+    const reverted = handle.revert({ thenResume: true })
+    reverted.catch(() => undefined)
+    await taken('Terminate', before.uid)
+    node.sandboxes.splice(0)
+    await node.report(before, 'Terminated', tokenOf(before))
+    await expect(reverted).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    await condition('another Go', async () => asksOf(node, 'Go', before.uid)[1])
+    const actor = await handle.get()
+    expect(refusals).toBe(3)
+    await node.report(actor, 'Restored', { ...tokenOf(actor), phasesMs: {} })
+    node.sandboxes.push(sandboxOf(actor))
+    await system.until(actor.name, ({ state }) => state === 'ACTOR_STATE_RUNNING')
   })
 
   test('a wake on a node that falls silent ends once the node is lost', async () => {
