@@ -18,6 +18,8 @@ export type HostCommand = {
   readonly principal: Principal
   readonly correlationId: string
   readonly traceparent?: string
+  /** Why its door or handler refuses it. It is not decided then; by the durable door its "no" is remembered all the same. */
+  readonly refused?: Refusal
   /** Sequence in the stream COMMANDS, when it came by the durable door. */
   readonly durableSequence?: number
 }

@@ -1,4 +1,4 @@
-import { decodeFrame, domainEventOf, entityKey } from '@torpor/contracts'
+import { decodeFrame, domainEventOf, entityKey, refuse } from '@torpor/contracts'
 import { describe, expect, test } from 'vitest'
 import type { Commit } from './actor-host.ts'
 import { auditLog } from './testing/audit-log.ts'
@@ -43,6 +43,20 @@ describe('a durable command', () => {
     const two = await start('two')
     expect(await clock.run(two.host.submit(count))).toEqual({ ...first, duplicate: true })
     expect(two.host.peek(A)).toMatchObject({ count: 0 })
+  })
+
+  test('that its door refuses is not decided; one that was decided stays decided', async () => {
+    const { clock, log, start, command } = simulatedWorld()
+    const { host } = await start('one')
+    const refused = refuse('COMMAND_MALFORMED', 'Create')
+    const outcome = await clock.run(host.submit(command('Create', A, {}, { durableSequence: 1, refused })))
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_MALFORMED' } })
+    expect(host.peek(A)).toBeUndefined()
+    const create = command('Create', A, {}, { durableSequence: 2 })
+    await clock.run(host.submit(create))
+    await clock.run(host.submit({ ...create, refused }))
+    const types = auditLog(log.frames(0)).events.map((event) => domainEventOf(event)?.type)
+    expect(types).toEqual(['CommandRefused', 'AtespaceCreated'])
   })
 
   test('at or below the floor is a duplicate, whatever its id', async () => {

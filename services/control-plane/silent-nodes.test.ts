@@ -1,12 +1,10 @@
 import type { Actor, InventorySandbox } from '@torpor/contracts'
-import { LIMITS, SUBJECTS, shardOf, systemClock, systemRandom } from '@torpor/contracts'
+import { refuse } from '@torpor/contracts'
 import type { ActorHandle } from '@torpor/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeJson } from './entities/json.ts'
-import { systemCommand } from './entities/system-command.ts'
 import type { AskedOfNode, ScriptedNode } from './testing/scripted-node.ts'
 import { startScriptedNode } from './testing/scripted-node.ts'
-import { COUNTER_SPEC, QUICK, SHARDS, condition, startTestSystem } from './testing/system.ts'
+import { COUNTER_SPEC, QUICK, condition, startTestSystem } from './testing/system.ts'
 import type { TestSystem } from './testing/system.ts'
 
 const LIMITS_HERE = { ...QUICK, nodeSuspectMs: 2_500, nodeLostMs: 6_000, capacityPublishMs: 300 }
@@ -97,30 +95,6 @@ describe('nodes that say nothing, or too much', () => {
     await expect(toDelete.get()).rejects.toMatchObject({ code: 'ACTOR_GONE' })
   })
 
-  test('a deadline that passes asks the node, and only what the node says ends the state', async () => {
-    const handle = await born()
-    const actor = await placed(handle)
-    const fire = async ({ timers }: Actor) => {
-      const id = timers.find(({ kind }) => kind === 'deadline')?.id ?? ''
-      const command = systemCommand({ clock: systemClock, random: systemRandom }, handle.ref, 'FireTimer', {
-        id,
-      })
-      const shard = shardOf(handle.ref.atespace, handle.ref.name, SHARDS)
-      const bytes = encodeJson({ kind: 'command', command })
-      await system.nats.bus.request(SUBJECTS.shardSystem(shard), bytes, { timeoutMs: LIMITS.rpcTimeoutMs })
-      return id
-    }
-    const fired = await fire(actor)
-    await inquired(2)
-    const later = await handle.get()
-    expect(later.state).toBe('ACTOR_STATE_RESUMING')
-    expect(later.timers.map(({ kind }) => kind)).toEqual(['deadline'])
-    expect(later.timers[0]?.id).not.toBe(fired)
-    node.sandboxes.push(sandboxOf(actor))
-    await fire(later)
-    await system.until(handle.ref.name, ({ state }) => state === 'ACTOR_STATE_RUNNING')
-  })
-
   test('a node that refuses the first Go gets a second one, for another assignment', async () => {
     const handle = await born()
     let goes = 0
@@ -160,6 +134,29 @@ describe('nodes that say nothing, or too much', () => {
     expect(asksOf(node, 'Terminate', fallen.uid)[0]?.data).toMatchObject(tokenOf(fallen))
     expect(asksOf(node, 'Terminate', alive.uid)).toEqual([])
     expect(asksOf(node, 'Terminate', young.uid)).toEqual([])
+  })
+
+  test('a wake that a state wants is tried again until a node has room', async () => {
+    const handle = await born()
+    const before = await running(handle)
+    let refusals = 0
+    node.answer('Prepare', ({ prepareId, worker }) => {
+      refusals += 1
+      if (refusals <= 2) return { ok: false, error: refuse('NO_CAPACITY', node.name) }
+      return { ok: true, result: { prepareId, worker, node: node.name, gateAddress: '127.0.0.1:1' } }
+    })
+    const reverted = handle.revert({ thenResume: true })
+    reverted.catch(() => undefined)
+    await taken('Terminate', before.uid)
+    node.sandboxes.splice(0)
+    await node.report(before, 'Terminated', tokenOf(before))
+    await expect(reverted).rejects.toMatchObject({ code: 'NO_CAPACITY' })
+    await condition('another Go', async () => asksOf(node, 'Go', before.uid)[1])
+    const actor = await handle.get()
+    expect(refusals).toBe(3)
+    await node.report(actor, 'Restored', { ...tokenOf(actor), phasesMs: {} })
+    node.sandboxes.push(sandboxOf(actor))
+    await system.until(actor.name, ({ state }) => state === 'ACTOR_STATE_RUNNING')
   })
 
   test('a wake on a node that falls silent ends once the node is lost', async () => {

@@ -44,7 +44,7 @@ export async function callUntilAnswered(world: CallWorld, call: Call): Promise<u
 }
 
 /** Between half and all of the doubled delay, so that callers that failed together do not come back together. */
-export function backoffMs(attempt: number, random: Random): number {
+function backoffMs(attempt: number, random: Random): number {
   const fullMs = Math.min(LIMITS.rpcBackoffMsMax, LIMITS.rpcBackoffMsMin * 2 ** (attempt - 1))
   return fullMs * (0.5 + (random.bytes(1)[0] ?? 0) / 510)
 }

@@ -201,6 +201,27 @@ test('an event that the feed delivers twice comes once', async () => {
   expect(versions).toEqual([1, 2, 3])
 })
 
+test('each refused command comes once, also of something that does not exist', async () => {
+  const line = (id: string): string =>
+    JSON.stringify({
+      specversion: '1.0',
+      id,
+      type: cloudEventType('CommandRefused'),
+      subject: 'actor/demo/nobody',
+      version: 0,
+      data: {},
+    })
+  const feed: EventFeed = {
+    async *follow(subject) {
+      for (const id of ['first', 'second', 'first']) yield { sequence: 1, subject, line: line(id) }
+    },
+  }
+  const { bus } = answeringBus(() => yes({}))
+  const signal = AbortSignal.timeout(5_000)
+  const events = await Array.fromAsync(createClient({ bus, feed }).events({ from: 'start', signal }))
+  expect(events.map(({ id }) => id)).toEqual(['first', 'second'])
+})
+
 const poolDocument: Extract<ResourceDocument, { kind: 'WorkerPool' }> = {
   apiVersion: 'torpor.dev/v1',
   kind: 'WorkerPool',

@@ -6,6 +6,7 @@ import {
   TorporError,
   checkRef,
   actorRef,
+  cloudEventType,
   fault,
   parseCloudEvent,
 } from '@torpor/contracts'
@@ -43,18 +44,25 @@ function filterOf({ atespace, actor }: EventsOptions): string {
   return SUBJECTS.event({ atespace, name: actor ?? '*' })
 }
 
-/** Versions rise by one per entity, so the last one seen tells a duplicate. Bounded: the entity that was quiet longest is forgotten. */
-function rememberVersions(entitiesMax: number): (event: CloudEvent) => boolean {
+/**
+ * Versions rise by one per entity, so the last one seen tells a duplicate. A refused command repeats the version that it found:
+ * its own id tells. Bounded: what was quiet longest is forgotten.
+ */
+function rememberVersions(entriesMax: number): (event: CloudEvent) => boolean {
   const lastSeen = new Map<string, number>()
-  return ({ subject, actoruid = '', version }) => {
-    const key = `${subject} ${actoruid}`
-    if ((lastSeen.get(key) ?? 0) >= version) return false
+  return ({ subject, type, id, actoruid = '', version }) => {
+    const key = `${subject} ${type === COMMAND_REFUSED ? id : actoruid}`
+    if ((lastSeen.get(key) ?? NOTHING_SEEN) >= version) return false
     lastSeen.delete(key)
     lastSeen.set(key, version)
-    if (lastSeen.size > entitiesMax) {
+    if (lastSeen.size > entriesMax) {
       const [oldest] = lastSeen.keys()
       if (oldest !== undefined) lastSeen.delete(oldest)
     }
     return true
   }
 }
+
+const COMMAND_REFUSED = cloudEventType('CommandRefused')
+/** Below every version: a command may be refused for something that does not exist, which has version 0. */
+const NOTHING_SEEN = -1

@@ -1,7 +1,7 @@
 import type { Bus, Clock, EntityRef, Reply } from '@torpor/contracts'
 import { GET_SYSTEM, LIMITS, SUBJECTS, SUBJECT_HEADER, WHOLE_SYSTEM, shardOf } from '@torpor/contracts'
 
-export type DoorOptions = {
+type DoorOptions = {
   readonly timeoutMs: number
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -104,6 +104,7 @@ function knownOutcome(command: HostCommand, desk: Desk, entity: Entity | undefin
 
 /** Reports and timers come from parts that keep their own order; a durable command is known by its sequence. */
 function checked(command: HostCommand, desk: Desk, { nowMs }: Moment): Decision | undefined {
+  if (command.refused !== undefined) return { kind: 'refused', refusal: command.refused }
   if (!desk.deciders.has(command.target.kind)) return no('COMMAND_UNKNOWN', command.type)
   if (command.principal.proof === 'system' || command.durableSequence !== undefined) return undefined
   if (!isUuidV7(command.id)) return no('COMMAND_MALFORMED', command.id, 'its id is no UUIDv7')

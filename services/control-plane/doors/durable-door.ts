@@ -1,32 +1,28 @@
-import type { DurableCommand, DurableCommands, HostCommand } from '@torpor/contracts'
-import {
-  entityKey,
-  fault,
-  formatUuidV7,
-  isUuidV7,
-  parseCommandSubject,
-  sha256Hex,
-  shardOf,
-} from '@torpor/contracts'
+import type { DurableCommand, DurableCommands, ErrorCode, Refusal } from '@torpor/contracts'
+import { LIMITS, parseCommandSubject, refusalOf, refuse, shardOf, sleep } from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { handle } from '../handlers/handle.ts'
-import { parseCommand } from './parse-command.ts'
+import type { Floors, Turn } from './durable-floors.ts'
 import { createFloors } from './durable-floors.ts'
-
-const ANONYMOUS = { principal: 'anonymous', proof: 'anonymous' } as const
+import { commandOf } from './durable-command.ts'
 
 /**
- * `torpor.v1.cmd.>`, kept in the stream COMMANDS: the PubAck says accepted, the outcome is read from the events. Commands of
- * one entity are decided in the order of the stream. What was not decided when an owner died is decided by the next: it reads
- * from the floor that the shard's frames carry.
+ * `torpor.v1.cmd.>`, kept in the stream COMMANDS: the PubAck says accepted, the outcome is read from the events.
+ *
+ * 1. Commands of one entity are decided in the order of the stream.
+ * 2. What was not decided when an owner died is decided by the next: it reads from the floor that the shard's frames carry.
+ * 3. Every refusal is remembered as the event `CommandRefused` of the command's target, also where the bytes are no command.
+ *    Only what names no entity at all (its subject has another form, or a name that is no DNS label) is just noted in the log
+ *    of the process, as "a durable command names nothing".
  */
 export function openDurableDoor(context: Context, commands: DurableCommands): { close(): void } {
   const floors = createFloors(context.host)
+  const lastOfEntity = new Map<string, Promise<void>>()
   let reading = new AbortController()
   const restart = () => {
     reading.abort()
     reading = new AbortController()
-    void read(context, commands, floors, reading.signal)
+    void readOn(context, commands, floors, lastOfEntity, reading.signal)
   }
   context.host.onOwned((shard) => {
     floors.begin(shard)
@@ -38,70 +34,86 @@ export function openDurableDoor(context: Context, commands: DurableCommands): { 
   return { close: () => reading.abort() }
 }
 
-async function read(
+async function readOn(
   context: Context,
   commands: DurableCommands,
-  floors: ReturnType<typeof createFloors>,
+  floors: Floors,
+  lastOfEntity: Map<string, Promise<void>>,
   signal: AbortSignal,
 ): Promise<void> {
-  const lastOfEntity = new Map<string, Promise<void>>()
-  try {
-    for await (const message of commands.follow(floors.lowest() + 1, signal)) {
-      const shard = shardOfSubject(context, message.subject)
-      if (signal.aborted || !floors.take(shard, message.sequence)) continue
-      const key = entityOf(message)
-      const before = lastOfEntity.get(key) ?? Promise.resolve()
-      const done = before
-        .then(() => decide(context, message))
-        .then(() => floors.done(shard, message.sequence))
-      const last = done.catch((cause: unknown) => {
-        context.note('warn', 'a durable command waits for its shard to be owned again', {
-          cause: String(cause),
-        })
-      })
-      lastOfEntity.set(key, last)
-      void last.then(() => lastOfEntity.get(key) === last && lastOfEntity.delete(key))
+  while (!signal.aborted) {
+    const lowest = floors.lowest()
+    if (lowest === undefined) return
+    try {
+      for await (const message of commands.follow(lowest + 1, signal)) {
+        if (signal.aborted) return
+        enter(context, message, floors, lastOfEntity)
+      }
+    } catch (cause) {
+      if (!signal.aborted) context.note('error', 'the durable door reads again', { cause: String(cause) })
     }
-  } catch (cause) {
-    if (!signal.aborted) context.note('error', 'the durable door stopped reading', { cause: String(cause) })
+    // A reading ends by itself only where the connection was closed.
+    if (!signal.aborted) await sleep(context.clock, LIMITS.rpcBackoffMsMax)
   }
 }
 
-const shardOfSubject = (context: Context, subject: string): number => {
-  const address = parseCommandSubject(subject)
-  return shardOf(address?.atespace ?? '', address?.name ?? '', context.shards)
+/** Behind what came before it for the same entity, also in an earlier reading. */
+function enter(
+  context: Context,
+  message: DurableCommand,
+  floors: Floors,
+  lastOfEntity: Map<string, Promise<void>>,
+): void {
+  const { atespace = '', name = '' } = parseCommandSubject(message.subject) ?? {}
+  const turn = floors.take(shardOf(atespace, name, context.shards), message.sequence)
+  if (turn === undefined) return
+  const key = `${atespace}/${name}`
+  const before = lastOfEntity.get(key) ?? Promise.resolve()
+  const last = before.then(() => decideInTurn(context, message, turn))
+  lastOfEntity.set(key, last)
+  void last.then(() => lastOfEntity.get(key) === last && lastOfEntity.delete(key))
 }
 
-function entityOf(message: DurableCommand): string {
-  const address = parseCommandSubject(message.subject)
-  return `${address?.atespace}/${address?.name}`
-}
+/** Answers that say "not decided": the same command is given again. */
+const NOT_DECIDED: ReadonlySet<ErrorCode> = new Set([
+  'LOG_UNAVAILABLE',
+  'BUS_UNAVAILABLE',
+  'SHARD_MOVED',
+  'SHARD_BUSY',
+])
 
-async function decide(context: Context, message: DurableCommand): Promise<void> {
-  const fallbackId = idOfMessage(message)
-  const parsed = parseCommand({
-    subject: message.subject,
-    data: message.data,
-    fallbackId,
-    principal: ANONYMOUS,
-  })
-  if (!parsed.ok) {
-    context.note('warn', parsed.refusal.message, { sequence: message.sequence, subject: message.subject })
-    return
+/** Never rejects: it is decided, or the next owner decides it. */
+async function decideInTurn(context: Context, message: DurableCommand, turn: Turn): Promise<void> {
+  const backoff = { waitMs: LIMITS.rpcBackoffMsMin as number }
+  while (turn.isCurrent()) {
+    const undecided = await decide(context, message).catch((cause: unknown) => refusalOf(cause))
+    if (undecided === undefined) return turn.done()
+    const { subject, sequence } = message
+    context.note('warn', 'a durable command waits', { subject, sequence, cause: undecided.message })
+    await sleep(context.clock, backoff.waitMs)
+    backoff.waitMs = Math.min(2 * backoff.waitMs, LIMITS.rpcBackoffMsMax)
   }
-  const command: HostCommand = { ...parsed.command, id: keepOrMake(parsed.command.id, fallbackId) }
-  const reply = await handle({ ...command, durableSequence: message.sequence }, context)
-  if (!reply.ok) context.note('info', reply.error.message, { command: entityKey(command.target) })
-  if (!reply.ok && ['LOG_UNAVAILABLE', 'SHARD_MOVED', 'SHARD_BUSY'].includes(reply.error.code)) {
-    throw fault(reply.error.code, reply.error.id)
+}
+
+/** Gives the reason when it could not be decided now; any other refusal is remembered, which is a decision. */
+async function decide(context: Context, message: DurableCommand): Promise<Refusal | undefined> {
+  const { command, refusal } = commandOf(message)
+  if (command === undefined) {
+    const { sequence, subject } = message
+    context.note('warn', 'a durable command names nothing', { sequence, subject, cause: refusal.message })
+    return undefined
   }
+  const isTooOld = context.clock.nowMs() - message.timeMs > LIMITS.commandsAgeMs
+  const refused = isTooOld ? refuse('COMMAND_EXPIRED', command.id) : refusal
+  const reply =
+    refused === undefined
+      ? await handle(command, context).catch(
+          (cause: unknown) => ({ ok: false, error: refusalOf(cause) }) as const,
+        )
+      : ({ ok: false, error: refused } as const)
+  if (reply.ok) return undefined
+  if (NOT_DECIDED.has(reply.error.code)) return reply.error
+  // Known already when the decision itself was the refusal.
+  await context.host.submit({ ...command, refused: reply.error })
+  return undefined
 }
-
-/** The id that a plain client gave by `Nats-Msg-Id`, else one that the message's place in the stream gives: the same each time. */
-function idOfMessage(message: DurableCommand): string {
-  const given = message.headers['Nats-Msg-Id']
-  if (given !== undefined && isUuidV7(given)) return given
-  return formatUuidV7(message.timeMs, Buffer.from(sha256Hex(`COMMANDS/${message.sequence}`), 'hex'))
-}
-
-const keepOrMake = (id: string, fallbackId: string): string => (isUuidV7(id) ? id : fallbackId)

@@ -22,7 +22,7 @@ import { commandDigest } from '../entities/system-command.ts'
 import { decodeJson } from '../entities/json.ts'
 
 /** Verbs of node agents: on the fast door only, not for people. */
-export const NODE_VERBS = ['JoinNode', 'RenewNodeLease'] as const
+const NODE_VERBS = ['JoinNode', 'RenewNodeLease'] as const
 
 export type ParsedCommand =
   | { readonly ok: true; readonly command: HostCommand }
@@ -66,7 +66,8 @@ export function parseCommand(raw: RawCommand): ParsedCommand {
   }
 }
 
-function kindOfVerb(verb: string, atespace: string): EntityKind | undefined {
+/** Whom a verb is for; undefined for one that is not known. */
+export function kindOfVerb(verb: string, atespace: string): EntityKind | undefined {
   if (isCommandName(verb)) return COMMANDS[verb].kind
   if (isQueryName(verb)) return QUERIES[verb]
   return atespace === WHOLE_SYSTEM && NODE_VERBS.some((known) => known === verb) ? 'node' : undefined

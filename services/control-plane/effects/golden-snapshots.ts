@@ -6,7 +6,7 @@ import { fetchEntity } from '../entities/fetch-entity.ts'
 import { systemCommand } from '../entities/system-command.ts'
 
 /** Atespace of the hidden actors whose suspended state is a template's golden snapshot. */
-export const GOLDEN_ATESPACE = 'torpor-golden'
+const GOLDEN_ATESPACE = 'torpor-golden'
 
 /**
  * Takes the golden snapshot of a template: a hidden actor, named by the template's uid, starts from the image, answers its

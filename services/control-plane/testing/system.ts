@@ -108,6 +108,8 @@ export async function startTestSystem(limits: Partial<PlaneLimits> = {}): Promis
   const runtime = await openSimulatedRuntime({ folder: join(folder, 'sandboxes'), random: systemRandom })
   const client = createClient({ bus: nats.bus, feed: nats.feed })
   let agent: NodeAgent | undefined
+  let backlog = new AbortController()
+  let gateStopped = false
   const system: TestSystem = {
     server,
     plane,
@@ -118,6 +120,9 @@ export async function startTestSystem(limits: Partial<PlaneLimits> = {}): Promis
     notes,
     startPlane,
     async startNode() {
+      if (gateStopped) system.gate = await startGate({ listen: '127.0.0.1:0', clock: systemClock })
+      gateStopped = false
+      const { signal } = (backlog = new AbortController())
       agent = await startNodeAgent(
         {
           bus: nodeBus.bus,
@@ -125,6 +130,7 @@ export async function startTestSystem(limits: Partial<PlaneLimits> = {}): Promis
           runtime,
           gate: system.gate,
           cgroups: noCgroups,
+          backlog: (since) => nodeBus.nodeCommands('node-1', since, signal),
           clock: systemClock,
           random: systemRandom,
           freeBytes: async () => 2 ** 40,
@@ -134,8 +140,10 @@ export async function startTestSystem(limits: Partial<PlaneLimits> = {}): Promis
       )
     },
     async stopNode() {
+      backlog.abort()
       await agent?.stop()
-      await system.gate.stop()
+      if (!gateStopped) await system.gate.stop()
+      gateStopped = true
       agent = undefined
     },
     async makeTemplate(spec = COUNTER_SPEC) {
