@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { LIMITS } from '@torpor/contracts'
 
 /**
- * Copies whose every byte this agent hashed, by writing them or by comparing them, and that nobody wrote to since: the kernel
- * changes a file's change time with each write, truncation or replacement. Such a copy need not be read again before a wake.
+ * Copies that this agent wrote, or whose every byte it compared, and that nobody wrote to since: the kernel changes a file's
+ * change time with each write, truncation or replacement. Such a copy need not be read again before a wake.
  * In memory on purpose: a new agent compares everything once. See docs/decisions/0007-what-a-wake-verifies.md.
  */
 export interface CheckedCopies {
   /** What the files are just now; take it before they are read. Undefined when one is missing. */
   identify(folder: string, files: readonly { readonly path: string }[]): Promise<string | undefined>
-  /** The files of `folder`, as they were when `identity` was taken, match their manifest. */
+  /** The files of `folder`, as they were when `identity` was taken, are what the generation is. */
   remember(folder: string, identity: string): void
   isUnchanged(folder: string, identity: string): boolean
 }

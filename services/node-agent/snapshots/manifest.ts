@@ -5,12 +5,12 @@ import type { Manifest } from '@torpor/contracts'
 import { replaceFile } from '../state/durable-file.ts'
 import type { Digests } from './digests.ts'
 import { digestOf } from './digests.ts'
-import { CHECKPOINT_COMPLETE_FILE, MANIFEST_FILE } from './folders.ts'
+import { CHECKPOINT_COMPLETE_FILE, MANIFEST_FILE, UNSEALED_FILE } from './folders.ts'
 
-/** A manifest and the digest of its exact bytes, by which a generation is known everywhere. */
+/** A manifest, the digest of its exact bytes, by which a generation is known everywhere, and the bytes of its files. */
 export type SealedManifest = { readonly manifest: Manifest; readonly digest: string; readonly bytes: number }
 
-const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, CHECKPOINT_COMPLETE_FILE])
+const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, UNSEALED_FILE, CHECKPOINT_COMPLETE_FILE])
 
 type ListedFile = { readonly path: string; readonly bytes: number }
 
@@ -24,14 +24,6 @@ export async function listFiles(folder: string): Promise<readonly ListedFile[]> 
     .toSorted()
   return Promise.all(paths.map(async (path) => ({ path, bytes: (await stat(join(folder, path))).size })))
 }
-
-/** The files as a manifest names them. */
-export const describeFiles = (
-  folder: string,
-  files: readonly ListedFile[],
-  digests: Digests,
-): Promise<Manifest['files']> =>
-  Promise.all(files.map(async (file) => ({ ...file, digest: await digests.ofFile(join(folder, file.path)) })))
 
 /**
  * Writes the manifest, which commits the generation in `folder`. It survives the end of this process; a power cut may take the
@@ -81,5 +73,5 @@ export async function damageOf(
 const sealedOf = (bytes: Uint8Array, manifest: Manifest): SealedManifest => ({
   manifest,
   digest: digestOf(bytes),
-  bytes: manifest.files.reduce((sum, file) => sum + file.bytes, bytes.byteLength),
+  bytes: manifest.files.reduce((sum, file) => sum + file.bytes, 0),
 })
