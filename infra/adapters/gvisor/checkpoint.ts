@@ -4,7 +4,7 @@ import type { CheckpointResult } from '@torpor/contracts'
 import { sandboxAnswers } from './control-socket.ts'
 import { exitOf } from './exit-watch.ts'
 import { writeAbout } from './prepare.ts'
-import { forget, liftCpu, limitCpu, save, watch, type Context, type Sandbox } from './sandbox.ts'
+import { forget, liftLimits, limitCpu, save, watch, type Context, type Sandbox } from './sandbox.ts'
 import { packVolumes } from './volumes.ts'
 
 export async function checkpoint(
@@ -17,7 +17,7 @@ export async function checkpoint(
   if (record.exit !== undefined) return { kind: 'failedDead', message: record.exit.message }
   try {
     await mkdir(folder, { recursive: true })
-    await liftCpu(context, sandbox)
+    await liftLimits(context, sandbox)
     sandbox.watch.abort()
     const result = await context.runsc.checkpoint(record.id, folder)
     if (result.code !== 0) return await failed(context, sandbox, lastLine(result.stderr))

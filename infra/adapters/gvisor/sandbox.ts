@@ -75,10 +75,13 @@ export function limitCpu({ cgroups, options }: Context, { record }: Sandbox): vo
     .catch((cause: unknown) => options.onNote(`${record.id} runs without limits: ${String(cause)}`))
 }
 
-/** A small CPU limit must slow neither a wake nor a checkpoint. */
-export async function liftCpu({ cgroups }: Context, { burst, record }: Sandbox): Promise<void> {
+/**
+ * A small CPU limit must not slow a checkpoint, nor must its memory limit: pages of the image that wait for the disk are charged
+ * to it, and at its limit the sandbox would wait for that disk. The limits of its worker hold on.
+ */
+export async function liftLimits({ cgroups }: Context, { burst, record }: Sandbox): Promise<void> {
   clearTimeout(burst)
-  await cgroups.limit(record.cgroup, { memoryMib: memoryLimitMib(record) })
+  await cgroups.limit(record.cgroup, {})
 }
 
 export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): number =>
