@@ -59,6 +59,8 @@ export const LIMITS = {
   uploadsAtOnceMax: 2,
   /** Copies that a node hashes at once in the background. */
   sealsAtOnceMax: 1,
+  /** What is left of a sandbox is cleared once its checkpoint is answered, but no later than this. */
+  clearAfterReportMsMax: 100,
   /** From the report of a checkpoint to its hashing: the answer, the next wake and what is given back go first. */
   sealDelayMs: 300,
   /** What an agent that ends still gives to copies that are not hashed. */

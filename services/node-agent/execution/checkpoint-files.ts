@@ -18,9 +18,19 @@ export async function emptyCheckpointFolder(
   generation: number,
 ): Promise<string> {
   const folder = checkpointFolder(agent, actorUid, generation)
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder).catch(async () => {
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true })
+  })
   return folder
+}
+
+/** Nothing comes of the checkpoint into this generation. */
+export async function forgetImage(agent: Agent, slot: Slot): Promise<void> {
+  if (slot.generation === undefined) return
+  const folder = checkpointFolder(agent, slot.actor.actorUid, slot.generation)
+  delete slot.generation
+  await rm(folder, { recursive: true, force: true })
 }
 
 /**
@@ -62,7 +72,7 @@ export async function keepImage(agent: Agent, slot: Slot, generation: number): P
     sandboxRuntime: agent.ports.runtime.version,
     createTimeMs: agent.ports.clock.nowMs(),
   }
-  const copy = await agent.copies.adopt(folder, await markWhole(folder, facts, agent.checked))
+  const copy = await agent.copies.adopt(folder, await markWhole(folder, facts))
   agent.checked.remember(copy.folder, copy.identity)
   return copy
 }

@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LIMITS } from '@torpor/contracts'
@@ -15,13 +16,17 @@ export interface CheckedCopies {
   isUnchanged(folder: string, identity: string): boolean
 }
 
+/** What tells files from what they were: of two that differ in nothing here nobody wrote to one. */
+export const identityOf = (stats: readonly BigIntStats[]): string =>
+  stats.map(({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join()).join(' ')
+
 export function createCheckedCopies(): CheckedCopies {
   const known = new Map<string, string>()
   return {
     async identify(folder, files) {
       try {
         const stats = await Promise.all(files.map(({ path }) => stat(join(folder, path), { bigint: true })))
-        return stats.map(({ ino, size, mtimeNs, ctimeNs }) => [ino, size, mtimeNs, ctimeNs].join()).join(' ')
+        return identityOf(stats)
       } catch {
         return undefined
       }

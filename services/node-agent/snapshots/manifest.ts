@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { manifestSchema } from '@torpor/contracts'
@@ -12,17 +13,19 @@ export type SealedManifest = { readonly manifest: Manifest; readonly digest: str
 
 const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, UNSEALED_FILE, CHECKPOINT_COMPLETE_FILE])
 
-type ListedFile = { readonly path: string; readonly bytes: number }
-
-/** Names and sizes of every file in `folder`, also of those in folders inside. */
-export async function listFiles(folder: string): Promise<readonly ListedFile[]> {
+/** Every file in `folder`, also those in folders inside, by name: its path there and what it is just now. */
+export async function listFiles(
+  folder: string,
+): Promise<readonly { readonly path: string; readonly stats: BigIntStats }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter((path) => !NOT_OF_THE_GENERATION.has(path))
     .toSorted()
-  return Promise.all(paths.map(async (path) => ({ path, bytes: (await stat(join(folder, path))).size })))
+  return Promise.all(
+    paths.map(async (path) => ({ path, stats: await stat(join(folder, path), { bigint: true }) })),
+  )
 }
 
 /**

@@ -52,9 +52,11 @@ export async function openNodeCopies(folders: SnapshotFolders): Promise<NodeCopi
   ): Promise<Content & Where> => {
     const { actorUid, generation } = content.manifest
     const folder = folders.generation(actorUid, generation)
-    await drop(actorUid, generation)
-    await mkdir(dirname(folder), { recursive: true })
-    await rename(staging, folder)
+    await rename(staging, folder).catch(async () => {
+      await drop(actorUid, generation)
+      await mkdir(dirname(folder), { recursive: true })
+      await rename(staging, folder)
+    })
     const copy = { ...content, actorUid, generation, folder }
     copies.set(`${actorUid}/${generation}`, copy)
     return copy

@@ -1,10 +1,10 @@
-import { readFile, rm } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault, manifestSchema } from '@torpor/contracts'
 import type { Manifest } from '@torpor/contracts'
 import { z } from 'zod'
-import { replaceFile } from '../state/durable-file.ts'
 import type { CheckedCopies } from './checked-copies.ts'
+import { identityOf } from './checked-copies.ts'
 import type { Digests } from './digests.ts'
 import { CHECKPOINT_COMPLETE_FILE, UNSEALED_FILE } from './folders.ts'
 import type { SealedManifest } from './manifest.ts'
@@ -35,17 +35,16 @@ const markSchema = z.strictObject({
 
 const readBootId = (): Promise<string> => readFile('/proc/sys/kernel/random/boot_id', 'utf8')
 
-/** Marks the image in `folder` as whole; nobody writes to it any more. It survives the end of this process. */
-export async function markWhole(
-  folder: string,
-  facts: Omit<Manifest, 'files'>,
-  checked: CheckedCopies,
-): Promise<UnsealedImage> {
-  const files = await listFiles(folder)
-  const identity = await checked.identify(folder, files)
-  if (identity === undefined) throw fault('INTERNAL', folder, { detail: 'a file of the image vanished' })
-  const mark = { manifest: { ...facts, files: [...files] }, identity, bootId: await readBootId() }
-  await replaceFile(join(folder, UNSEALED_FILE), JSON.stringify(mark))
+/**
+ * Marks the image in `folder` as whole; nobody writes to it any more. The folder does not count where it grew: it is moved to
+ * its place afterwards, so a mark that is written in part never counts.
+ */
+export async function markWhole(folder: string, facts: Omit<Manifest, 'files'>): Promise<UnsealedImage> {
+  const [listed, bootId] = await Promise.all([listFiles(folder), readBootId()])
+  const files = listed.map(({ path, stats }) => ({ path, bytes: Number(stats.size) }))
+  const identity = identityOf(listed.map(({ stats }) => stats))
+  const mark = { manifest: { ...facts, files }, identity, bootId }
+  await writeFile(join(folder, UNSEALED_FILE), JSON.stringify(mark))
   return unsealedOf(mark)
 }
 
