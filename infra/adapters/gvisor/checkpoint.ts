@@ -18,13 +18,13 @@ export async function checkpoint(
   if (record.exit !== undefined) return { kind: 'failedDead', message: record.exit.message }
   try {
     await mkdir(folder, { recursive: true })
-    await writeAbout(folder, record)
     sandbox.watch.abort()
-    // done long before runsc has come to write the image
-    const lifted = liftLimits(context, sandbox)
+    // both are done long before runsc has come to write the image
+    const beside = Promise.all([liftLimits(context, sandbox), writeAbout(folder, record)])
+    beside.catch(() => undefined)
     const result = await context.runsc.checkpoint(record.id, folder)
-    await lifted
     if (result.code !== 0) return await failed(context, sandbox, lastLine(result.stderr))
+    await beside
     const begun = performance.now()
     const files = await takeFiles(context, sandbox, folder)
     giveBackLater(context, sandboxId, sandbox)
