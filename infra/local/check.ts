@@ -7,6 +7,7 @@ const STEPS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['format', 'node_modules/.bin/oxfmt', '--check', '.'],
   ['lint', 'node_modules/.bin/oxlint', '.'],
   ['types', 'node_modules/.bin/tsc', '-p', 'tsconfig.json'],
+  ['unused', 'node_modules/.bin/knip', '--no-progress', '--treat-config-hints-as-errors'],
   [
     'rules and tests',
     'node_modules/.bin/vitest',
