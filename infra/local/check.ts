@@ -3,6 +3,9 @@ import { spawnSync } from 'node:child_process'
 import { SUITES } from '../rules/suites.ts'
 import { REPOSITORY } from './supervisor/tool-paths.ts'
 
+/** No test asserts a time, and most of them wait more than they compute. */
+const TEST_FILES_AT_ONCE = 2
+
 const STEPS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['format', 'node_modules/.bin/oxfmt', '--check', '.'],
   ['lint', 'node_modules/.bin/oxlint', '.'],
@@ -14,6 +17,8 @@ const STEPS: readonly (readonly [name: string, ...command: string[]])[] = [
     'run',
     '--exclude',
     SUITES.system,
+    '--fileParallelism',
+    `--maxWorkers=${TEST_FILES_AT_ONCE}`,
     ...process.argv.slice(2),
   ],
 ]
