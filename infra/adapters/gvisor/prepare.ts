@@ -31,14 +31,21 @@ export async function prepare(
     return { sandboxId, ipAddress: networks.adopt(there.record.networkIndex).ipAddress }
   const shape: SandboxShape = { ...spec, image: await imageOf(context, spec, folder) }
   const slot = await slots.take(shape)
-  try {
-    if (folder !== undefined) await unpackVolumes(folder, folders.folderOf(slot.id))
-    sandboxes.set(sandboxId, await book(context, slot, spec, shape))
+  const slotFolder = folders.folderOf(slot.id)
+  const held = folder === undefined ? undefined : context.runsc.holdRestore(slot.id, slotFolder, folder)
+  const [booked, unpacked] = await Promise.allSettled([
+    book(context, slot, spec, shape),
+    folder === undefined ? undefined : unpackVolumes(folder, slotFolder),
+  ])
+  const sandbox = booked.status === 'fulfilled' ? booked.value : undefined
+  if (sandbox !== undefined && unpacked.status === 'fulfilled') {
+    sandboxes.set(sandboxId, Object.assign(sandbox, { held }))
     return { sandboxId, ipAddress: networks.adopt(slot.networkIndex).ipAddress }
-  } catch (cause) {
-    await slots.release(slot)
-    throw cause
   }
+  held?.drop()
+  await sandbox?.moved.catch(() => undefined)
+  await slots.release(sandbox?.record ?? slot)
+  throw booked.status === 'rejected' ? booked.reason : (unpacked as PromiseRejectedResult).reason
 }
 
 async function book(
@@ -53,7 +60,7 @@ async function book(
   const record: SlotRecord = { ...slot, state: 'prepared', sandboxId, cpuMilli, memoryMib, cgroup }
   await context.cgroups.make(cgroup, { memoryMib: memoryLimitMib(record) })
   // the record first: an agent that dies in between finds the processes in one of the two groups
-  await context.folders.write(record)
+  context.folders.write(record)
   // the kernel takes some 10 ms for it: it goes on while runsc begins to restore
   const moved = cgroup === slot.cgroup ? Promise.resolve() : moveTo(context, slot.cgroup, cgroup)
   moved.catch(() => undefined)

@@ -13,6 +13,8 @@ export type CommandOptions = {
   /** File descriptor that takes what the command, and what it leaves running, writes. */
   readonly outputFd?: number
   readonly outputBytesMax?: number
+  /** Kills it; the result is then the code 137. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -32,6 +34,9 @@ export function runCommand(
     const stdout = collect(child.stdout, bytesMax)
     const stderr = collect(child.stderr, bytesMax)
     let late = false
+    const end = (): void => void child.kill('SIGKILL')
+    if (options.signal?.aborted) end()
+    options.signal?.addEventListener('abort', end, { once: true })
     const timer = setTimeout(() => {
       late = true
       child.kill('SIGKILL')
@@ -43,6 +48,7 @@ export function runCommand(
     // "exit", not "close": a detached sandbox may hold the pipes for ever
     child.on(options.outputFd === undefined ? 'close' : 'exit', (code) => {
       clearTimeout(timer)
+      options.signal?.removeEventListener('abort', end)
       const ms = performance.now() - begun
       resolve({ code: late ? 124 : (code ?? 137), stdout: stdout(), stderr: stderr(), ms })
     })

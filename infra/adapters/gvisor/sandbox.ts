@@ -2,6 +2,7 @@
 import type { SandboxExit } from '@torpor/contracts'
 import type { SandboxShape } from './bundle.ts'
 import { watchExit } from './exit-watch.ts'
+import type { HeldRestore } from './held-restore.ts'
 import type { Images } from './images.ts'
 import { GVISOR_LIMITS } from './options.ts'
 import type { SlotMaker, SlotParts } from './slot-maker.ts'
@@ -14,6 +15,8 @@ export type Sandbox = {
   burst: NodeJS.Timeout | undefined
   /** Settles when its processes are in the control group of its worker. */
   readonly moved: Promise<void>
+  /** Waits to be let go, from the place's preparation until its restore. */
+  held: HeldRestore | undefined
   /** What to make ahead once this one runs; unknown of one that an earlier agent started. */
   readonly shape: SandboxShape | undefined
 }
@@ -33,16 +36,12 @@ export function newSandbox(
   moved: Promise<void> = Promise.resolve(),
 ): Sandbox {
   const exit = Promise.withResolvers<SandboxExit>()
-  return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
+  return { record, exit, watch: new AbortController(), burst: undefined, moved, held: undefined, shape }
 }
 
-export async function save(
-  { folders }: Context,
-  sandbox: Sandbox,
-  change: Partial<SlotRecord>,
-): Promise<void> {
+export function save({ folders }: Context, sandbox: Sandbox, change: Partial<SlotRecord>): void {
   sandbox.record = { ...sandbox.record, ...change }
-  await folders.write(sandbox.record)
+  folders.write(sandbox.record)
 }
 
 /** Waits for its end beside everything else. */
@@ -53,17 +52,18 @@ export function watch(context: Context, sandbox: Sandbox): void {
 
 async function ended(context: Context, sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const exit = await watchExit(context.runsc.root, context.cgroups, sandbox.record, signal)
-  await save(context, sandbox, { state: 'ended', exit }).catch((cause: unknown) =>
-    context.options.onNote(`the end of ${sandbox.record.id} cannot be recorded: ${String(cause)}`),
-  )
+  try {
+    save(context, sandbox, { state: 'ended', exit })
+  } catch (cause) {
+    context.options.onNote(`the end of ${sandbox.record.id} cannot be recorded: ${String(cause)}`)
+  }
   sandbox.exit.resolve(exit)
 }
 
 /** From here on its process runs: its end is watched, and after a moment of grace its CPU limit holds. */
-export async function nowRuns(context: Context, sandbox: Sandbox): Promise<void> {
+export function nowRuns(context: Context, sandbox: Sandbox): void {
   watch(context, sandbox)
   sandbox.burst = setTimeout(limitCpu, GVISOR_LIMITS.burstMs, context, sandbox).unref()
-  await save(context, sandbox, { state: 'running' })
   if (sandbox.shape !== undefined) context.slots.makeAhead(sandbox.shape)
 }
 
@@ -88,6 +88,7 @@ export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): nu
 export async function forget(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
   sandbox.watch.abort()
   clearTimeout(sandbox.burst)
+  sandbox.held?.drop()
   context.sandboxes.delete(sandboxId)
   await sandbox.moved.catch(() => undefined)
   await context.slots.release(sandbox.record)

@@ -64,10 +64,11 @@ export function slotMaker(parts: SlotParts): SlotMaker {
     }
     const log = await folders.make(id)
     try {
-      await folders.write(record)
+      folders.write(record)
       await cgroups.make(record.cgroup)
-      const bundle = await writeBundle(shape, folders.folderOf(id), network.namespacePath)
-      const result = await runsc.create(id, bundle, log, cgroups.memberFiles(record.cgroup), shape.diskMib)
+      const folder = folders.folderOf(id)
+      await writeBundle(shape, folder, network.namespacePath)
+      const result = await runsc.create(id, folder, log, cgroups.memberFiles(record.cgroup), shape.diskMib)
       const said = result.code === 0 ? [] : await folders.logTail(id, 3)
       mustSucceed(result, 'create', id, said.join('\n'))
       return record
