@@ -8,7 +8,8 @@ export type CommandResult = {
 }
 
 export type CommandOptions = {
-  readonly timeoutMs: number
+  /** Absent: it may take as long as its signal lets it. */
+  readonly timeoutMs?: number
   readonly input?: string
   /** File descriptor that takes what the command, and what it leaves running, writes. */
   readonly outputFd?: number
@@ -37,10 +38,11 @@ export function runCommand(
     const end = (): void => void child.kill('SIGKILL')
     if (options.signal?.aborted) end()
     options.signal?.addEventListener('abort', end, { once: true })
-    const timer = setTimeout(() => {
+    const tooLate = (): void => {
       late = true
-      child.kill('SIGKILL')
-    }, options.timeoutMs)
+      end()
+    }
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(tooLate, options.timeoutMs)
     child.on('error', (cause) => {
       clearTimeout(timer)
       reject(cause)

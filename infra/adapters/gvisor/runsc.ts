@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault } from '@torpor/contracts'
 import { bundleOf } from './bundle.ts'
-import { HOLD_PIPE, holdRestore, type HeldRestore } from './held-restore.ts'
+import { holdPipe, holdRestore, imageLink, type HeldRestore } from './held-restore.ts'
 import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
 import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts'
 
@@ -21,7 +21,7 @@ export type Runsc = {
   ): Promise<CommandResult>
   start(id: string): Promise<CommandResult>
   /** Starts a restore that waits until it is let go; `slotFolder` holds the bundle and the pipe that holds it. */
-  holdRestore(id: string, slotFolder: string, imageFolder: string): HeldRestore
+  holdRestore(id: string, slotFolder: string): HeldRestore
   checkpoint(id: string, imageFolder: string): Promise<CommandResult>
   exec(id: string, command: readonly string[]): Promise<CommandResult>
   /** Removes what runsc keeps of a sandbox whose processes are dead. */
@@ -35,8 +35,8 @@ export type Runsc = {
 const MAKE_PIPE_AND_ENTER_CGROUPS =
   'mkfifo -m 600 "$1" || exit 1; shift; while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
 
-/** From util-linux; the kernel kills the command when the agent is gone. */
-const DIES_WITH_AGENT = ['setpriv', '--pdeathsig', 'KILL']
+/** For `setpriv` of util-linux: the kernel kills the command when the agent is gone. */
+const DIES_WITH_AGENT = ['--pdeathsig', 'KILL']
 
 /**
  * Builds from before 2025 take every network namespace of kernel 6.13 and later for the root one, because they find
@@ -63,12 +63,10 @@ export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
   const overlay = `--overlay2=root:dir=${join(options.stateDir, 'overlays')}`
   const bounded = (diskMib: number): string => (old ? overlay : `${overlay},size=${diskMib}M`)
   const hidden = old ? [...HIDE_NET_SETTINGS, HIDDEN, 'sh'] : []
-  const call = (args: readonly string[], more: Partial<CommandOptions> = {}): Promise<CommandResult> =>
+  const call = (args: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
     run([options.runscPath, ...flags, overlay, ...args], more)
-  const callWithNetwork = (
-    args: readonly string[],
-    more: Partial<CommandOptions> = {},
-  ): Promise<CommandResult> => run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
+  const callWithNetwork = (args: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
+    run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
   const pages = { timeoutMs: GVISOR_LIMITS.pagesTimeoutMs }
   return {
     version,
@@ -76,17 +74,15 @@ export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
     create: (id, slotFolder, outputFd, memberFiles, diskMib) => {
       const bundle = bundleOf(slotFolder)
       const create = [options.runscPath, ...flags, bounded(diskMib), 'create', '-bundle', bundle, id]
-      const enter = ['/bin/sh', '-c', MAKE_PIPE_AND_ENTER_CGROUPS, 'sh', join(slotFolder, HOLD_PIPE)]
+      const enter = ['/bin/sh', '-c', MAKE_PIPE_AND_ENTER_CGROUPS, 'sh', holdPipe(slotFolder)]
       return run([...enter, ...memberFiles, '--', ...hidden, ...create], { outputFd })
     },
     start: (id) => callWithNetwork(['start', id]),
-    holdRestore: (id, slotFolder, image) => {
-      const pipe = join(slotFolder, HOLD_PIPE)
-      const restore = ['restore', '-detach', '-bundle', bundleOf(slotFolder), '-image-path', image, id]
+    holdRestore: (id, slotFolder) => {
       const command = [...DIES_WITH_AGENT, ...hidden, options.runscPath, ...flags, overlay]
-      return holdRestore(pipe, image, (signal) =>
-        run([...command, `--debug-log=${pipe}`, ...restore], { ...pages, signal }),
-      )
+      const paths = ['-bundle', bundleOf(slotFolder), '-image-path', imageLink(slotFolder)]
+      const restore = [`--debug-log=${holdPipe(slotFolder)}`, 'restore', '-detach', ...paths, id]
+      return holdRestore(slotFolder, (signal) => runCommand('setpriv', [...command, ...restore], { signal }))
     },
     checkpoint: (id, image) => call(['checkpoint', '-compression=none', '-image-path', image, id], pages),
     exec: (id, command) =>
@@ -101,7 +97,7 @@ export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
   }
 }
 
-function run([file = '', ...args]: readonly string[], more: Partial<CommandOptions>): Promise<CommandResult> {
+function run([file = '', ...args]: readonly string[], more: CommandOptions): Promise<CommandResult> {
   return runCommand(file, args, { timeoutMs: GVISOR_LIMITS.commandTimeoutMs, ...more })
 }
 

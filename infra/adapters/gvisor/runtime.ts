@@ -8,7 +8,6 @@
  */
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { checkpoint } from './checkpoint.ts'
-import type { HeldRestore } from './held-restore.ts'
 import { prepare } from './prepare.ts'
 import { runtimeVersion } from './runtime-version.ts'
 import { mustSucceed } from './runsc.ts'
@@ -93,25 +92,18 @@ async function restore(
   folder: string,
 ): Promise<{ readonly phasesMs: Readonly<Record<string, number>> }> {
   if (sandbox.record.state === 'running') return { phasesMs: {} }
-  const held = heldFor(context, sandbox, folder)
-  sandbox.held = undefined
+  const held = context.slots.heldRestore(sandbox.record)
+  const begunMs = performance.now()
   // the record first: whoever finds it with processes takes them for an actor's
   save(context, sandbox, { state: 'running' })
-  const [result] = await Promise.all([held.release(), sandbox.moved])
+  const [result] = await Promise.all([held.release(folder), sandbox.moved])
   if (result.code !== 0) {
     save(context, sandbox, { state: 'prepared' })
     const said = result.stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
     throw fault('RESTORE_FAILED', sandboxId, { detail: `runsc restore ended with ${result.code}: ${said}` })
   }
   nowRuns(context, sandbox)
-  return { phasesMs: { restore: result.ms } }
-}
-
-/** The restore that was made ready with the place; a runtime that was opened since then has none. */
-function heldFor({ runsc, folders }: Context, { held, record }: Sandbox, folder: string): HeldRestore {
-  if (held?.imageFolder === folder) return held
-  held?.drop()
-  return runsc.holdRestore(record.id, folders.folderOf(record.id), folder)
+  return { phasesMs: { restore: performance.now() - begunMs } }
 }
 
 async function adoptAll(context: Context): Promise<void> {

@@ -2,7 +2,6 @@
 import type { SandboxExit } from '@torpor/contracts'
 import type { SandboxShape } from './bundle.ts'
 import { watchExit } from './exit-watch.ts'
-import type { HeldRestore } from './held-restore.ts'
 import type { Images } from './images.ts'
 import { GVISOR_LIMITS } from './options.ts'
 import type { SlotMaker, SlotParts } from './slot-maker.ts'
@@ -15,8 +14,6 @@ export type Sandbox = {
   burst: NodeJS.Timeout | undefined
   /** Settles when its processes are in the control group of its worker. */
   readonly moved: Promise<void>
-  /** Waits to be let go, from the place's preparation until its restore. */
-  held: HeldRestore | undefined
   /** What to make ahead once this one runs; unknown of one that an earlier agent started. */
   readonly shape: SandboxShape | undefined
 }
@@ -36,7 +33,7 @@ export function newSandbox(
   moved: Promise<void> = Promise.resolve(),
 ): Sandbox {
   const exit = Promise.withResolvers<SandboxExit>()
-  return { record, exit, watch: new AbortController(), burst: undefined, moved, held: undefined, shape }
+  return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
 }
 
 export function save({ folders }: Context, sandbox: Sandbox, change: Partial<SlotRecord>): void {
@@ -88,7 +85,6 @@ export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): nu
 export async function forget(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
   sandbox.watch.abort()
   clearTimeout(sandbox.burst)
-  sandbox.held?.drop()
   context.sandboxes.delete(sandboxId)
   await sandbox.moved.catch(() => undefined)
   await context.slots.release(sandbox.record)
