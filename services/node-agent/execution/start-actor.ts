@@ -141,6 +141,7 @@ async function failStart(agent: Agent, slot: Slot, { code, message, ran }: Failu
   const { actorUid } = slot.actor
   const { epoch, sequence } = slot.assignment ?? ({ epoch: 0, sequence: 0 } as Assignment)
   agent.slots.delete(actorUid)
+  agent.ports.gate.remove(actorUid)
   agent.capacityChanged()
   await reportOutcome(agent, slot, { type: 'RestoreFailed', data: { epoch, sequence, code, message, ran } })
   await agent.records.remove(actorUid)
