@@ -24,7 +24,7 @@ const VERBS = {
     runs: [['infra/local/story/main.ts', ...args]],
   }),
   test: (args) => ({ tools: TOOL_SETS.tests, runs: [[VITEST, 'run', ...args]] }),
-  check: (args) => ({ tools: TOOL_SETS.bus, runs: [['infra/local/check.ts', ...args]] }),
+  check: (args) => ({ tools: TOOL_SETS.tests, runs: [['infra/local/check.ts', ...args]] }),
   bench: (args) => ({
     tools: args.includes('--list') ? [] : TOOL_SETS.tests,
     runs: [['simulations/benchmarks/main.ts', ...args]],
