@@ -35,7 +35,7 @@ export const LIMITS = {
   nodeMessagesAgeMs: 3_600_000,
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
-  reportTimeoutMs: 5_000,
+  reportTimeoutMs: 2_000,
   reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,

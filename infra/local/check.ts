@@ -1,16 +1,14 @@
 /** `npm run check`: all that a change needs. Every step runs, so that one run shows everything that is wrong. */
 import { spawnSync } from 'node:child_process'
 import { SUITES } from '../rules/suites.ts'
+import { STATIC_CHECKS } from './static-checks.ts'
 import { REPOSITORY } from './supervisor/tool-paths.ts'
 
 /** No test asserts a time, and most of them wait more than they compute. */
 const TEST_FILES_AT_ONCE = 2
 
 const STEPS: readonly (readonly [name: string, ...command: string[]])[] = [
-  ['format', 'node_modules/.bin/oxfmt', '--check', '.'],
-  ['lint', 'node_modules/.bin/oxlint', '.'],
-  ['types', 'node_modules/.bin/tsc', '-p', 'tsconfig.json'],
-  ['unused', 'node_modules/.bin/knip', '--no-progress', '--treat-config-hints-as-errors'],
+  ...STATIC_CHECKS,
   [
     'rules and tests',
     'node_modules/.bin/vitest',

@@ -27,7 +27,7 @@ export function shapeKey({
 }
 
 /** Folder of a durable directory of a slot, on the host. */
-export const volumeFolder = (slotFolder: string, name: string): string => join(slotFolder, 'volumes', name)
+const volumeFolder = (slotFolder: string, name: string): string => join(slotFolder, 'volumes', name)
 
 /** Bundle of a slot. */
 export const bundleOf = (slotFolder: string): string => join(slotFolder, 'bundle')

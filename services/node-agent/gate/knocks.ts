@@ -54,7 +54,7 @@ export class Knocks {
   }
 
   turnAllAway(): void {
-    for (const actorUid of [...this.#byActor.keys()]) this.turnAway(actorUid)
+    for (const actorUid of this.#byActor.keys()) this.turnAway(actorUid)
   }
 
   #takeAll(actorUid: string): readonly Knock[] {
