@@ -1,29 +1,59 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectNats } from '@torpor/adapter-nats'
+import type { NatsAdapter } from '@torpor/adapter-nats'
 import type { CloudEvent, Snapshot } from '@torpor/contracts'
 import { systemClock, systemRandom, uuidV7 } from '@torpor/contracts'
+import { createClient } from '@torpor/sdk'
+import type { TorporClient } from '@torpor/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { findTool } from '../../infra/local/supervisor/tool-paths.ts'
-import { natsCli } from './testing/nats-cli.ts'
-import type { NatsCli } from './testing/nats-cli.ts'
-import { condition, startTestSystem } from './testing/system.ts'
-import type { TestSystem } from './testing/system.ts'
+import { startLocalStack } from '../supervisor/local-stack.ts'
+import type { LocalStack } from '../supervisor/local-stack.ts'
+import { findTool } from '../supervisor/tool-paths.ts'
+import { awaitCondition } from './await-condition.ts'
+import { demoDocuments } from './demo-documents.ts'
+import { natsCli } from './nats-cli.ts'
+import type { NatsCli } from './nats-cli.ts'
 
 const binary = findTool('nats')
 const reason = binary === undefined ? '(left out: no NATS CLI here, the set-up makes it where Go is)' : ''
 
-/** What a person types who has the NATS CLI and nothing else: every word by hand, subjects too. */
+const COMES_TO_BE_MS_MAX = 60_000
+
+/**
+ * What a person types on the machine of a demo who has the NATS CLI and nothing else: every word by hand, subjects too, and
+ * no user.
+ */
 describe.skipIf(binary === undefined)(`the NATS CLI ${reason}`, () => {
-  let system: TestSystem
+  let folder = ''
+  let stack: LocalStack
+  let bus: NatsAdapter
+  let client: TorporClient
   let nats: NatsCli
   beforeAll(async () => {
-    system = await startTestSystem()
-    nats = await natsCli(binary ?? '', system.server.url)
-    await system.makeTemplate()
-    await system.client.actor('demo', 'my-counter-1').create({ template: 'counter' })
+    folder = await mkdtemp(join(tmpdir(), 'torpor-nats-cli-'))
+    const services = ['control-plane', 'guard', 'node-agent'] as const
+    stack = await startLocalStack({ dataFolder: folder, sandbox: 'simulated', services })
+    nats = await natsCli(binary ?? '', stack.natsUrl)
+    bus = await connectNats({ url: stack.natsUrl, name: 'a test' })
+    client = createClient({ bus: bus.bus, feed: bus.feed })
+    for (const document of demoDocuments('simulated:counter')) await client.apply(document)
+    await condition('the golden snapshot', async () => {
+      const { golden } = await client.template('demo', 'counter').get()
+      return golden.phase === 'READY' || undefined
+    })
+    await client.actor('demo', 'my-counter-1').create({ template: 'counter' })
   })
   afterAll(async () => {
     await nats?.close()
-    await system?.close()
+    await bus?.close()
+    await stack?.stop()
+    await rm(folder, { recursive: true, force: true })
   })
+
+  const condition = <Value>(what: string, look: () => Promise<Value | undefined>): Promise<Value> =>
+    awaitCondition(systemClock, what, COMES_TO_BE_MS_MAX, look)
 
   /** What a stream holds of a subject, line by line, to its end. */
   const read = async <Message>(subject: string): Promise<readonly Message[]> => {
@@ -34,7 +64,7 @@ describe.skipIf(binary === undefined)(`the NATS CLI ${reason}`, () => {
   const types = (messages: readonly { readonly type: string }[]) => messages.map(({ type }) => type)
 
   test('wakes an actor by the durable door while another one watches the events', async () => {
-    const watching = nats.watch('sub', 'torpor.v1.evt.>')
+    const watching = nats.watch('sub', '-s', stack.natsUrl, 'torpor.v1.evt.>')
     await watching.sees('Subscribing on torpor.v1.evt.>')
     const said = await nats.run('pub', '-J', 'torpor.v1.cmd.demo.my-counter-1.ResumeActor', '{}')
     expect(said).toMatch(/Stored in Stream: COMMANDS Sequence: 1/)
@@ -48,25 +78,32 @@ describe.skipIf(binary === undefined)(`the NATS CLI ${reason}`, () => {
     const id = uuidV7(systemClock, systemRandom)
     const event = { specversion: '1.0', id, type: 'SuspendActor', data: { mode: 'async' } }
     await nats.run('pub', 'torpor.v1.cmd.demo.my-counter-1.SuspendActor', JSON.stringify(event))
-    await system.until('my-counter-1', ({ snapshots }) =>
-      snapshots.every(
-        ({ generation, storageState }) =>
-          generation === 2 && storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED',
-      ),
-    )
-    const events = await read<CloudEvent>('torpor.v1.evt.demo.my-counter-1')
+    const events = await condition('its upload', async () => {
+      const found = await read<CloudEvent>('torpor.v1.evt.demo.my-counter-1')
+      return types(found).includes('dev.torpor.snapshot.completed.v1') ? found : undefined
+    })
     const started = events.find(({ type }) => type === 'dev.torpor.actor.suspend-started.v1')
     expect(started?.causationid).toBe(id)
   })
 
   test('asks by the fast door, and prints the outcome and nothing else', async () => {
-    const ask = async (verb: string) =>
-      JSON.parse(await nats.run('req', '--raw', `torpor.v1.rpc.demo.my-counter-1.${verb}`, '{}')) as unknown
-    expect(await ask('ResumeActor')).toMatchObject({
+    const ask = async (subject: string) =>
+      JSON.parse(await nats.run('req', '--raw', subject, '{}')) as unknown
+    expect(await ask('torpor.v1.rpc.demo.my-counter-1.ResumeActor')).toMatchObject({
       ok: true,
       result: { actor: { state: 'ACTOR_STATE_RUNNING' } },
     })
-    expect(await ask('Frobnicate')).toMatchObject({ ok: false })
+    expect(await ask('torpor.v1.rpc.demo.nobody.ResumeActor')).toMatchObject({ ok: false })
+  })
+
+  test('says so where a word is none of a person: of the log, of the node, of no command', async () => {
+    for (const subject of [
+      'torpor.v1.log.0',
+      'torpor.v1.node.node-1.Terminate',
+      'torpor.v1.cmd.demo.my-counter-1.Frobnicate',
+    ]) {
+      await expect(nats.run('pub', subject, '{}'), subject).rejects.toThrow(/permissions violation/i)
+    }
   })
 
   test('reads the story of an actor from the stream of events, and its last one by itself', async () => {
@@ -87,7 +124,7 @@ describe.skipIf(binary === undefined)(`the NATS CLI ${reason}`, () => {
   })
 
   test('reads each command to the node, and each PENDING that became COMPLETED', async () => {
-    const { uid } = await system.client.actor('demo', 'my-counter-1').get()
+    const { uid } = await client.actor('demo', 'my-counter-1').get()
     const commands = await read<Said>('torpor.v1.node.>')
     const asked = types(commands.filter(({ data }) => data.actorUid === uid))
     expect(asked).toEqual(expect.arrayContaining(['Prepare', 'Go', 'Checkpoint', 'Upload']))

@@ -5,7 +5,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { condition } from './system.ts'
+import { systemClock } from '@torpor/contracts'
+import { awaitCondition } from './await-condition.ts'
 
 const ANSWER_MS_MAX = 30_000
 
@@ -61,7 +62,7 @@ function watch(binary: string, words: readonly string[], env: NodeJS.ProcessEnv)
     printed: () => printed,
     sees: async (part) => {
       const look = async () => printed.includes(part) || undefined
-      await condition(`"${part}" in what ${words.join(' ')} printed (${printed})`, look)
+      await awaitCondition(systemClock, `"${part}" from nats ${words.join(' ')}`, ANSWER_MS_MAX, look)
     },
     async end() {
       child.kill('SIGINT')
