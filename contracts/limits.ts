@@ -87,6 +87,9 @@ export const LIMITS = {
   gateIdleConnectionMs: 1_500,
   gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
+  /** Routers that wait at one gate for actors that start there, and how long one waits. */
+  gateKnocksMax: 8_192,
+  gateKnockMs: 30_000,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,

@@ -76,6 +76,12 @@ export function parseReportSubject(
 /** Header that carries the subject of a request that goes straight to, or is forwarded to, the owner of its shard. */
 export const SUBJECT_HEADER = 'torpor-subject'
 
+/**
+ * Header of a `ResumeActor` on the fast door: with the value `placed` it is answered as soon as the actor's place is in the
+ * log, while it still starts there (RESUMING, with its worker); without it, when the actor serves.
+ */
+export const ANSWER_WHEN_HEADER = 'torpor-answer-when'
+
 /** Asks any control plane how many shards the system has: `{ shards, version }`. */
 export const GET_SYSTEM = 'GetSystem'
 

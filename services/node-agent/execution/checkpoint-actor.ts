@@ -53,7 +53,7 @@ async function runCheckpoint(agent: Agent, slot: Slot, generation: number): Prom
   const { actorUid } = slot.actor
   const folder = await emptyCheckpointFolder(agent, actorUid, generation)
   slot.generation = generation
-  await agent.records.write(slot)
+  agent.records.write(slot)
   slot.watch?.abort()
   try {
     return await agent.ports.runtime.checkpoint(actorUid, folder)
@@ -104,7 +104,7 @@ async function abandon(
   const { epoch, sequence } = slot.assignment ?? { epoch: 0, sequence: 0 }
   slot.phase = 'running'
   if (slot.exit !== undefined) return endServing(agent, slot, slot.exit)
-  await agent.records.write(slot)
+  agent.records.write(slot)
   agent.ports.gate.reopen(slot.actor.actorUid)
   const { message } = refuse(code, nameOf(slot.actor), detail)
   agent.outbox.send(slot.actor, {
