@@ -44,8 +44,11 @@ export const STREAMS = {
 
 export const BUCKETS = { shards: 'SHARDS' } as const
 
-/** Where answers to one user arrive. Bus permissions give each user only its own. */
-export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX.${user}`)
+/**
+ * Where answers to one user arrive. Bus permissions give each user only its own; who names no user has the prefix that every
+ * NATS client has by itself, and it holds nobody else's.
+ */
+export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX_${user}`)
 
 /** Queue group of everything that a control plane serves for the whole system. */
 export const CONTROL_PLANE_QUEUE = 'control-plane'

@@ -63,7 +63,11 @@ function environmentFor(tools) {
     '/usr/sbin',
     '/sbin',
   ]
-  const env = { ...process.env, PATH: folders.filter(Boolean).join(path.delimiter) }
+  const env = {
+    ...process.env,
+    PATH: folders.filter(Boolean).join(path.delimiter),
+    TORPOR_STARTED_BY: String(process.pid),
+  }
   for (const [name, tool] of Object.entries(tools))
     env[`TORPOR_${name.replace('-', '_').toUpperCase()}`] ??= tool.path
   return env

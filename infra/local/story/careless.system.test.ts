@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { machineState } from './leftovers.ts'
-import { startDemo } from './running-demo.ts'
+import { ENTRY, startDemo } from './running-demo.ts'
 import type { RunningDemo } from './running-demo.ts'
 
 const RUN_MS_MAX = 300_000
@@ -86,6 +86,19 @@ describe.concurrent.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
         expect(machineState(folder)).toEqual([])
       },
     )
+
+    test.each([
+      ['what npm started', ENTRY],
+      ['the reaper above it', undefined],
+    ])('kills %s: the demo ends by itself, and nothing is left', ONE_BY_ONE, async (_, program) => {
+      const headless = startDemo(folder, words, program)
+      demos.push(headless)
+      await headless.sees('memory count: 2 ')
+      headless.killStarter()
+      await headless.ended()
+      expect(headless.text()).toMatch(/every process of the demo has ended$/)
+      expect(machineState(folder)).toEqual([])
+    })
 
     test('presses Ctrl-C twice: it does not wait, and nothing is left', ONE_BY_ONE, async () => {
       const twice = demo()
