@@ -1,13 +1,13 @@
 import { defineConfig } from 'vitest/config'
+import { SUITES } from './infra/rules/suites.ts'
 
-/** Slow suites have names of their own, `*.slow.test.ts`, and are run by `npm run test:kills` and the like. */
 const SLOW = process.env['TORPOR_SLOW_TESTS'] === '1'
 
 // oxlint-disable-next-line import/no-default-export -- vitest reads its configuration from the default export
 export default defineConfig({
   test: {
-    include: ['{contracts,state-machines,services,infra,simulations}/**/*.test.ts'],
-    exclude: ['**/node_modules/**', '.torpor/**', ...(SLOW ? [] : ['**/*.slow.test.ts'])],
+    include: [SUITES.all],
+    exclude: ['**/node_modules/**', '.torpor/**', ...(SLOW ? [] : [SUITES.slow])],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     fileParallelism: false,

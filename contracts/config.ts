@@ -7,7 +7,7 @@ export const SETTINGS = {
   TORPOR_NATS_URL: setting(z.string().default('nats://127.0.0.1:4222'), 'Address of the bus.'),
   TORPOR_NATS_USER: setting(
     z.string().default(''),
-    'User on the bus; empty where the bus has no authentication.',
+    'User on the bus; empty: none, where the bus lets such in.',
   ),
   TORPOR_NATS_PASSWORD_FILE: setting(z.string().default(''), 'File that holds the password of that user.'),
   TORPOR_SHARDS: setting(

@@ -253,7 +253,7 @@ export const ERRORS = {
   ),
   UPSTREAM_INVALID: entry(502, 5, 'later', 'gave an answer that is not HTTP', 'see the logs of the actor'),
   QUOTA_EXCEEDED: entry(429, 6, 'later', 'the quota is used up', 'raise the quota or free something'),
-  UNAUTHENTICATED: entry(401, 8, 'never', 'no valid identity', 'send a valid token'),
+  UNAUTHENTICATED: entry(401, 8, 'never', 'no valid identity', 'give a valid token, or user and password'),
   FORBIDDEN: entry(403, 8, 'never', 'is not allowed', 'ask for the permission'),
   CONFIG_INVALID: entry(500, 2, 'never', 'is not a valid setting', 'see the configuration reference'),
   SETUP_INCOMPLETE: entry(500, 7, 'never', 'the machine lacks something', 'run the commands that are named'),

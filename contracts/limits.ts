@@ -35,7 +35,7 @@ export const LIMITS = {
   nodeMessagesAgeMs: 3_600_000,
   nodeMessagesBytesMax: 64 * 1024 * 1024,
   nodeCommandTimeoutMs: 2_000,
-  reportTimeoutMs: 5_000,
+  reportTimeoutMs: 2_000,
   reportBackoffMsMin: 50,
   reportBackoffMsMax: 2_000,
   reportsPendingMax: 10_000,
@@ -95,6 +95,9 @@ export const LIMITS = {
   gateIdleConnectionMs: 1_500,
   gateIdleConnectionsPerActorMax: 64,
   gateOpenRequestsPerActorMax: 2_048,
+  /** Routers that wait at one gate for actors that start there, and how long one waits. */
+  gateKnocksMax: 8_192,
+  gateKnockMs: 30_000,
   routesMax: 100_000,
   /** Flights that ask again at once when capacity changed. */
   wakeRetriesAtOnceMax: 16,

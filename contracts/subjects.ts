@@ -44,8 +44,11 @@ export const STREAMS = {
 
 export const BUCKETS = { shards: 'SHARDS' } as const
 
-/** Where answers to one user arrive. Bus permissions give each user only its own. */
-export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX.${user}`)
+/**
+ * Where answers to one user arrive. Bus permissions give each user only its own; who names no user has the prefix that every
+ * NATS client has by itself, and it holds nobody else's.
+ */
+export const inboxPrefix = (user: string): string => (user === '' ? '_INBOX' : `_INBOX_${user}`)
 
 /** Queue group of everything that a control plane serves for the whole system. */
 export const CONTROL_PLANE_QUEUE = 'control-plane'
@@ -72,6 +75,12 @@ export function parseReportSubject(
 
 /** Header that carries the subject of a request that goes straight to, or is forwarded to, the owner of its shard. */
 export const SUBJECT_HEADER = 'torpor-subject'
+
+/**
+ * Header of a `ResumeActor` on the fast door: with the value `placed` it is answered as soon as the actor's place is in the
+ * log, while it still starts there (RESUMING, with its worker); without it, when the actor serves.
+ */
+export const ANSWER_WHEN_HEADER = 'torpor-answer-when'
 
 /** Asks any control plane how many shards the system has: `{ shards, version }`. */
 export const GET_SYSTEM = 'GetSystem'

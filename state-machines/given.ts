@@ -65,7 +65,7 @@ export function scene<State>(
   }
 }
 
-export const commandOf = (ref: EntityRef, type: string, data: unknown, facts?: unknown): HostCommand => ({
+const commandOf = (ref: EntityRef, type: string, data: unknown, facts?: unknown): HostCommand => ({
   id: UID,
   type,
   target: ref,

@@ -6,6 +6,8 @@ export const HTTP_HEADERS = {
   targetPort: 'torpor-target-port',
   /** Router to gate: the execution that the router believes to be current, `<uid>.<epoch>.<sequence>`. */
   assignment: 'torpor-assignment',
+  /** Router to gate: no request of a client; answered 204 when the execution serves, 421 when it will not. */
+  knock: 'torpor-knock',
   /** Router to gate: the client itself waits for `100 Continue`, so the actor is asked, not the gate. */
   clientExpects: 'torpor-client-expects',
   /** On an answer that a gate or router made itself: the code of the registry. Never an actor's. */

@@ -20,6 +20,8 @@ export type HostCommand = {
   readonly traceparent?: string
   /** Why its door or handler refuses it. It is not decided then; by the durable door its "no" is remembered all the same. */
   readonly refused?: Refusal
+  /** The caller of a resume wants its answer when the place is in the log, and not only when the actor serves. */
+  readonly answerWhen?: 'placed'
   /** Sequence in the stream COMMANDS, when it came by the durable door. */
   readonly durableSequence?: number
 }

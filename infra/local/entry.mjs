@@ -24,7 +24,7 @@ const VERBS = {
     runs: [['infra/local/story/main.ts', ...args]],
   }),
   test: (args) => ({ tools: TOOL_SETS.tests, runs: [[VITEST, 'run', ...args]] }),
-  check: (args) => ({ tools: TOOL_SETS.bus, runs: [['infra/local/check.ts', ...args]] }),
+  check: (args) => ({ tools: TOOL_SETS.tests, runs: [['infra/local/check.ts', ...args]] }),
   bench: (args) => ({
     tools: args.includes('--list') ? [] : TOOL_SETS.tests,
     runs: [['simulations/benchmarks/main.ts', ...args]],
@@ -63,7 +63,11 @@ function environmentFor(tools) {
     '/usr/sbin',
     '/sbin',
   ]
-  const env = { ...process.env, PATH: folders.filter(Boolean).join(path.delimiter) }
+  const env = {
+    ...process.env,
+    PATH: folders.filter(Boolean).join(path.delimiter),
+    TORPOR_STARTED_BY: String(process.pid),
+  }
   for (const [name, tool] of Object.entries(tools))
     env[`TORPOR_${name.replace('-', '_').toUpperCase()}`] ??= tool.path
   return env

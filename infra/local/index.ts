@@ -6,7 +6,6 @@ export {
   type LocalStackOptions,
   type StackPort,
 } from './supervisor/local-stack.ts'
-export { renderNatsConfig, type NatsConfig, type NatsUser } from './supervisor/nats-config.ts'
 export { natsPart, type NatsPartOptions } from './supervisor/nats-part.ts'
 export { objectStorePart, type ObjectStorePartOptions } from './supervisor/object-store-part.ts'
 export {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
-import { connectNats } from '@torpor/adapter-nats'
+import { busAccess, connectNats } from '@torpor/adapter-nats'
 import { readSettings, systemClock, systemRandom } from '@torpor/contracts'
 import { runCli } from './cli.ts'
 import type { Connection } from './world.ts'
@@ -13,14 +13,8 @@ process.once('SIGINT', () => interrupt.abort())
 process.stdout.on('error', () => process.exit(0))
 
 async function connect(url: string): Promise<Connection> {
-  const { TORPOR_NATS_USER: user, TORPOR_NATS_PASSWORD_FILE: passwordFile } = readSettings(process.env)
-  const password = passwordFile === '' ? undefined : (await readFile(passwordFile, 'utf8')).trim()
-  const { bus, feed, info, close } = await connectNats({
-    url,
-    name: 'torpor',
-    ...(user === '' ? {} : { user }),
-    ...(password === undefined ? {} : { password }),
-  })
+  const access = await busAccess({ ...readSettings(process.env), TORPOR_NATS_URL: url })
+  const { bus, feed, info, close } = await connectNats({ ...access, name: 'torpor' })
   return { bus, feed, serverVersion: info.serverVersion, close }
 }
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Actor, Reply } from '@torpor/contracts'
+import { actorRef, ANSWER_WHEN_HEADER, LIMITS, SUBJECTS } from '@torpor/contracts'
 import { COUNTER_SPEC, condition, startTestSystem } from './testing/system.ts'
 import type { TestSystem } from './testing/system.ts'
 
@@ -93,6 +95,22 @@ describe('a whole loop on a real bus with simulated sandboxes', () => {
       return actor.state === 'ACTOR_STATE_RUNNING' && actor.worker?.sequence !== worker?.sequence
     })
     expect(await system.call(back)).toMatch(/memory count: 1 /)
+  })
+
+  test('whoever asks for the place of an actor only is answered while it starts there', async () => {
+    const handle = system.client.actor('demo', 'placed')
+    await handle.create({ template: 'counter' })
+    const ref = actorRef('demo', 'placed')
+    const bytes = await system.nats.bus.request(SUBJECTS.rpc(ref, 'ResumeActor'), Buffer.from('{}'), {
+      timeoutMs: LIMITS.rpcTimeoutMs,
+      headers: { [ANSWER_WHEN_HEADER]: 'placed' },
+    })
+    const reply = JSON.parse(Buffer.from(bytes).toString('utf8')) as Reply<{ actor: Actor }>
+    const place = reply.ok ? reply.result.actor : undefined
+    expect(place).toMatchObject({ state: 'ACTOR_STATE_RESUMING', worker: { node: 'node-1' } })
+    const awake = await handle.resume()
+    expect(awake.state).toBe('ACTOR_STATE_RUNNING')
+    expect(awake.worker?.sequence).toBe(place?.worker?.sequence)
   })
 
   test.each([

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { connectNats } from '@torpor/adapter-nats'
+import { busAccess, connectNats } from '@torpor/adapter-nats'
 import { readSettings, systemClock, systemRandom } from '@torpor/contracts'
 import { runPart } from '@torpor/adapter-process'
 import { startControlPlane } from './control-plane.ts'
@@ -8,7 +8,7 @@ await runPart('control-plane', async ({ note }) => {
   const settings = readSettings(process.env)
   const name = settings.TORPOR_NAME || `${hostname()}-${process.pid}`
   const nats = await connectNats({
-    url: settings.TORPOR_NATS_URL,
+    ...(await busAccess(settings)),
     name: `control-plane ${name}`,
     shards: settings.TORPOR_SHARDS,
     replicas: settings.TORPOR_BUS_REPLICAS,

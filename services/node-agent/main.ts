@@ -1,7 +1,7 @@
 import { mkdir, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openGvisorRuntime } from '@torpor/adapter-gvisor'
-import { connectNats } from '@torpor/adapter-nats'
+import { busAccess, connectNats } from '@torpor/adapter-nats'
 import { runPart } from '@torpor/adapter-process'
 import { openSnapshotStore } from '@torpor/adapter-snapshot-store'
 import { readSettings, systemClock, systemRandom } from '@torpor/contracts'
@@ -19,7 +19,7 @@ await runPart('node-agent', async ({ note }) => {
   const config = nodeConfig(settings)
   await mkdir(config.dataDir, { recursive: true })
   const simulated = settings.TORPOR_SANDBOX === 'simulated'
-  const nats = await connectNats({ url: settings.TORPOR_NATS_URL, name: `node-agent ${config.name}` })
+  const nats = await connectNats({ ...(await busAccess(settings)), name: `node-agent ${config.name}` })
   const runtime = simulated
     ? await openSimulatedRuntime({ folder: join(config.dataDir, 'simulated'), random: systemRandom })
     : await openGvisorRuntime({ ...config.gvisor, onNote: (line) => note('info', line) })

@@ -64,9 +64,9 @@ export function serveCommands(agent: Agent): CommandServer {
         position = message.sequence
         if (agent.ports.clock.monotonicMs() - writtenAtMs < POSITION_WRITE_MS) continue
         writtenAtMs = agent.ports.clock.monotonicMs()
-        await replaceFile(positionFile, String(position))
+        replaceFile(positionFile, String(position))
       }
-      await replaceFile(positionFile, String(position))
+      replaceFile(positionFile, String(position))
     },
   }
 }

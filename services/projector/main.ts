@@ -1,5 +1,4 @@
-import { readFile } from 'node:fs/promises'
-import { connectNats } from '@torpor/adapter-nats'
+import { busAccess, connectNats } from '@torpor/adapter-nats'
 import { openReadModel } from '@torpor/adapter-postgres'
 import { runPart } from '@torpor/adapter-process'
 import { readSettings, systemClock } from '@torpor/contracts'
@@ -7,11 +6,8 @@ import { startProjector } from './projector.ts'
 
 await runPart('projector', async ({ note }) => {
   const settings = readSettings(process.env)
-  const passwordFile = settings.TORPOR_NATS_PASSWORD_FILE
   const nats = await connectNats({
-    url: settings.TORPOR_NATS_URL,
-    user: settings.TORPOR_NATS_USER,
-    password: passwordFile === '' ? '' : (await readFile(passwordFile, 'utf8')).trim(),
+    ...(await busAccess(settings)),
     name: `projector ${settings.TORPOR_NAME}`.trim(),
     shards: 'existing',
   })

@@ -56,13 +56,18 @@ export function requestGate(
     maxHeaderSize: gates.limits.requestHeaderBytesMax + GATE_HEADER_BYTES_MAX,
     headers: [...headersFor(incoming, address), HTTP_HEADERS.assignment, route.token, ...extra],
   })
+  connectInTime(outgoing, gates)
+  return outgoing
+}
+
+/** Gives up a connection to a gate that does not come about within `gateConnectTimeoutMs`. */
+export function connectInTime(outgoing: ClientRequest, { clock, limits }: Gates): void {
   outgoing.once('socket', (socket) => {
     if (!socket.connecting) return
     const giveUp = (): void =>
       void socket.destroy(Object.assign(new Error('connect timed out'), { code: 'ETIMEDOUT' }))
-    socket.once('connect', gates.clock.after(gates.limits.gateConnectTimeoutMs, giveUp))
+    socket.once('connect', clock.after(limits.gateConnectTimeoutMs, giveUp))
   })
-  return outgoing
 }
 
 /** How the body of a request comes, and that it waits for the gate. */

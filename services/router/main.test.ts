@@ -14,6 +14,7 @@ import type { CommandEnvelope } from '@torpor/contracts'
 import {
   actorRef,
   ALL,
+  ANSWER_WHEN_HEADER,
   commandEnvelopeSchema,
   COMMANDS,
   refuse,
@@ -30,14 +31,16 @@ let nats: NatsAdapter
 let gate: Gate
 let sandbox: SandboxServer
 let commands: CommandEnvelope[]
+let headers: Readonly<Record<string, string>>[]
 let answer: () => unknown
 
 const running = () => ({
   ok: true,
   result: {
-    actor: { state: 'ACTOR_STATE_RUNNING', worker: { ...anAssignment(), gateAddress: gate.address } },
+    actor: { state: 'ACTOR_STATE_RUNNING', worker: workerOf() },
   },
 })
+const workerOf = () => ({ ...anAssignment(), gateAddress: gate.address })
 
 beforeAll(async () => {
   server = await startTestServer()
@@ -46,7 +49,9 @@ beforeAll(async () => {
   sandbox = await startSandboxServer((incoming, answer) => answer.end(`hello ${incoming.url}`))
   gate.open(anActor(sandbox.port))
   commands = []
-  nats.bus.subscribe(ALL.rpc, ({ data }, respond) => {
+  headers = []
+  nats.bus.subscribe(ALL.rpc, ({ data, headers: sent }, respond) => {
+    headers.push(sent)
     commands.push(commandEnvelopeSchema.parse(JSON.parse(new TextDecoder().decode(data))))
     respond(new TextEncoder().encode(JSON.stringify(answer())))
   })
@@ -61,27 +66,41 @@ afterAll(async () => {
 
 test('a wake is a ResumeActor on the fast door, and its answer the gate of the worker', async () => {
   answer = running
-  const reply = await wakeOverBus(nats.bus, systemClock)(actorRef('demo', 'counter'), 'command-1')
+  const reply = await wakeOverBus(nats.bus, systemClock)(actorRef('demo', 'counter'), 'command-1', 'serving')
   expect(reply).toEqual({ ok: true, result: { assignment: anAssignment(), gateAddress: gate.address } })
   expect(commands.at(-1)).toMatchObject({ id: 'command-1', type: 'ResumeActor' })
   expect(COMMANDS.ResumeActor.schema.safeParse(commands.at(-1)?.data).success).toBe(true)
 })
 
+test('an actor that starts is an answer for whoever asked for its place only', async () => {
+  answer = () => ({ ok: true, result: { actor: { state: 'ACTOR_STATE_RESUMING', worker: workerOf() } } })
+  const wake = wakeOverBus(nats.bus, systemClock)
+  expect(await wake(actorRef('demo', 'counter'), 'x', 'placed')).toEqual({
+    ok: true,
+    result: { assignment: anAssignment(), gateAddress: gate.address, isStarting: true },
+  })
+  expect(headers.at(-1)).toMatchObject({ [ANSWER_WHEN_HEADER]: 'placed' })
+  await wake(actorRef('demo', 'counter'), 'x', 'serving')
+  expect(headers.at(-1)?.[ANSWER_WHEN_HEADER]).toBeUndefined()
+})
+
 test('an actor that is not running is a conflict, and a refusal stays what it is', async () => {
   answer = () => ({ ok: true, result: { actor: { state: 'ACTOR_STATE_SUSPENDING' } } })
   const wake = wakeOverBus(nats.bus, systemClock)
-  expect(await wake(actorRef('demo', 'counter'), 'x')).toMatchObject({
+  expect(await wake(actorRef('demo', 'counter'), 'x', 'serving')).toMatchObject({
     ok: false,
     error: { code: 'ACTOR_STATE_CONFLICT', detail: 'ACTOR_STATE_SUSPENDING' },
   })
   answer = () => ({ ok: false, error: refuse('ACTOR_CRASHED', 'demo/counter') })
-  expect(await wake(actorRef('demo', 'counter'), 'x')).toMatchObject({ error: { code: 'ACTOR_CRASHED' } })
+  expect(await wake(actorRef('demo', 'counter'), 'x', 'serving')).toMatchObject({
+    error: { code: 'ACTOR_CRASHED' },
+  })
 })
 
 test('nobody on the bus is BUS_UNAVAILABLE', async () => {
   const alone = await startTestServer()
   const other = await connectNats({ url: alone.url, name: 'alone' })
-  const reply = await wakeOverBus(other.bus, systemClock)(actorRef('demo', 'counter'), 'x')
+  const reply = await wakeOverBus(other.bus, systemClock)(actorRef('demo', 'counter'), 'x', 'serving')
   expect(reply).toMatchObject({ ok: false, error: { code: 'BUS_UNAVAILABLE' } })
   await other.close()
   await alone.stop()

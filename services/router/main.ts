@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { connectNats } from '@torpor/adapter-nats'
+import { busAccess, connectNats } from '@torpor/adapter-nats'
 import { runPart } from '@torpor/adapter-process'
 import { readSettings, systemClock, systemRandom } from '@torpor/contracts'
 import { startRouter } from './router.ts'
@@ -8,7 +8,7 @@ import { capacityOverBus, wakeOverBus } from './wake-over-bus.ts'
 await runPart('router', async () => {
   const settings = readSettings(process.env)
   const nats = await connectNats({
-    url: settings.TORPOR_NATS_URL,
+    ...(await busAccess(settings)),
     name: `router ${settings.TORPOR_NAME || `${hostname()}-${process.pid}`}`,
   })
   const router = await startRouter({

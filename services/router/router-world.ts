@@ -9,7 +9,7 @@ import type { Router, RouterOptions } from './router.ts'
 import { startRouter } from './router.ts'
 import type { Placed, Wake } from './wake.ts'
 
-export const DOMAIN = 'actors.localhost'
+const DOMAIN = 'actors.localhost'
 
 /** A control side: answers wakes as `answer` says and remembers what it was asked. */
 export type ControlSide = {

@@ -25,6 +25,7 @@ import { refuseMalformed } from './handlers/refuse-malformed.ts'
 import { serveOwn } from './handlers/serve-own.ts'
 import { serveRequest } from './handlers/serve-request.ts'
 import { serveUpgrade } from './handlers/serve-upgrade.ts'
+import { wakeAtGate } from './knock.ts'
 import { Parking } from './parking/parking.ts'
 import type { RouterLimits } from './router-limits.ts'
 import type { Wake, WatchCapacity } from './wake.ts'
@@ -56,11 +57,12 @@ export interface Router {
  * @example await startRouter({ listen: '0.0.0.0:8080', domain: 'actors.localhost', wake: wakeOverBus(bus, clock), … })
  */
 export async function startRouter(options: RouterOptions): Promise<Router> {
-  const { clock, random, wake, watchCapacity } = options
+  const { clock, random, watchCapacity } = options
   const limits: RouterLimits = { ...LIMITS, ...options.limits }
   const routes = createRouteCache(limits.routesMax)
   const gates = createGates(limits, clock)
   const newId = (): string => uuidV7(clock, random)
+  const wake = wakeAtGate(options.wake, gates)
   const parking = new Parking({ wake, watchCapacity, clock, newId, limits, learn: routes.set })
   const world = {
     domain: options.domain,

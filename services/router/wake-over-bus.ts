@@ -1,12 +1,21 @@
-import type { Actor, Bus, Clock, CommandEnvelope, ErrorCode, EntityRef, Reply } from '@torpor/contracts'
-import { ALL, displayName, LIMITS, refusalOf, refuse, requestAgain } from '@torpor/contracts'
+import type { Actor, Bus, Clock, CommandEnvelope, EntityRef, Reply } from '@torpor/contracts'
+import {
+  ALL,
+  ANSWER_WHEN_HEADER,
+  displayName,
+  LIMITS,
+  refusalOf,
+  refuse,
+  requestAgain,
+} from '@torpor/contracts'
 import { ownerDoor } from '@torpor/sdk'
+import { isDecided } from './domain/wake-refusals.ts'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
 /** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
 export function wakeOverBus(bus: Bus, clock: Clock): Wake {
   const ask = ownerDoor(bus, clock)
-  return async (ref, commandId) => {
+  return async (ref, commandId, answerWhen) => {
     const envelope: CommandEnvelope = {
       specversion: '1.0',
       id: commandId,
@@ -16,11 +25,12 @@ export function wakeOverBus(bus: Bus, clock: Clock): Wake {
     }
     const bytes = new TextEncoder().encode(JSON.stringify(envelope))
     try {
-      const send = (timeoutMs: number) => ask(ref, 'ResumeActor', bytes, { timeoutMs })
+      const headers = answerWhen === 'placed' ? { [ANSWER_WHEN_HEADER]: answerWhen } : {}
+      const send = (timeoutMs: number) => ask(ref, 'ResumeActor', bytes, { timeoutMs, headers })
       const answer = await requestAgain(clock, send, {
         timeoutMs: LIMITS.rpcTimeoutMs,
         againMs: LIMITS.rpcAskAgainMs,
-        isFinal: (given) => isDecided(parse(given)),
+        isFinal: (given) => isFinal(parse(given)),
       })
       return readReply(ref, parse(answer))
     } catch (thrown) {
@@ -37,9 +47,7 @@ export function capacityOverBus(bus: Bus): WatchCapacity {
   }
 }
 
-/** Codes by which an owner says that it decided nothing: another one may. */
-const UNDECIDED: ReadonlySet<ErrorCode> = new Set(['SHARD_MOVED', 'SHARD_BUSY', 'LOG_UNAVAILABLE'])
-const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !UNDECIDED.has(reply.error.code)
+const isFinal = (reply: Reply<unknown>): boolean => reply.ok || isDecided(reply.error)
 
 const parse = (answer: Uint8Array): Reply<{ actor?: Actor }> =>
   JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>
@@ -47,9 +55,11 @@ const parse = (answer: Uint8Array): Reply<{ actor?: Actor }> =>
 function readReply(ref: EntityRef, reply: Reply<{ actor?: Actor }>): Reply<Placed> {
   if (!reply.ok) return reply
   const { actor } = reply.result
-  if (actor?.state !== 'ACTOR_STATE_RUNNING' || actor.worker === undefined) {
+  const isStarting = actor?.state === 'ACTOR_STATE_RESUMING'
+  if ((actor?.state !== 'ACTOR_STATE_RUNNING' && !isStarting) || actor.worker === undefined) {
     return { ok: false, error: refuse('ACTOR_STATE_CONFLICT', displayName(ref), actor?.state) }
   }
   const { actorUid, epoch, sequence, gateAddress } = actor.worker
-  return { ok: true, result: { assignment: { actorUid, epoch, sequence }, gateAddress } }
+  const placed = { assignment: { actorUid, epoch, sequence }, gateAddress }
+  return { ok: true, result: isStarting ? { ...placed, isStarting } : placed }
 }

@@ -21,6 +21,8 @@ export type SandboxLawsWorld = {
 }
 
 const ANSWER_MS_MAX = 20_000
+/** Longer than a restore takes: one that does not wait for its word is seen in this time. */
+const HELD_MS = 1_000
 let serial = 0
 
 /**
@@ -62,6 +64,21 @@ export function describeSandboxRuntimeLaws(name: string, make: () => Promise<San
       await runtime.start(id)
       expect(await count(ipAddress)).toBe(counts(1))
       expect(await entry(runtime, id)).toMatchObject({ ipAddress, started: true, alive: true })
+    })
+
+    test('a place made from a generation runs nothing of it until it is restored', async () => {
+      expect(await count(await startCounter(id))).toBe(counts(1))
+      const folder = await emptyFolder('held')
+      expect((await runtime.checkpoint(id, folder)).kind).toBe('saved')
+      await runtime.terminate(id)
+      const { ipAddress } = await runtime.prepare(world.counter(id), folder)
+      const heldUntilMs = performance.now() + HELD_MS
+      while (performance.now() < heldUntilMs) {
+        await expect(once(`http://${ipAddress}:${world.port}/`)).rejects.toThrow()
+      }
+      expect(await entry(runtime, id)).toMatchObject({ ipAddress, started: false })
+      await runtime.restore(id, folder)
+      expect(await count(ipAddress)).toBe(counts(2))
     })
 
     test('preparing twice gives the same place', async () => {

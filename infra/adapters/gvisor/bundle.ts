@@ -27,15 +27,18 @@ export function shapeKey({
 }
 
 /** Folder of a durable directory of a slot, on the host. */
-export const volumeFolder = (slotFolder: string, name: string): string => join(slotFolder, 'volumes', name)
+const volumeFolder = (slotFolder: string, name: string): string => join(slotFolder, 'volumes', name)
+
+/** Bundle of a slot. */
+export const bundleOf = (slotFolder: string): string => join(slotFolder, 'bundle')
 
 /** Lays out the bundle of a slot: `bundle/config.json`, and an empty folder for each durable directory. */
 export async function writeBundle(
   shape: SandboxShape,
   slotFolder: string,
   namespacePath: string,
-): Promise<string> {
-  const bundle = join(slotFolder, 'bundle')
+): Promise<void> {
+  const bundle = bundleOf(slotFolder)
   await mkdir(bundle, { recursive: true })
   await Promise.all(
     // anyone in the sandbox may write, as in an emptyDir: images run as users of their own
@@ -45,7 +48,6 @@ export async function writeBundle(
     }),
   )
   await writeFile(join(bundle, 'config.json'), JSON.stringify(runtimeSpec(shape, slotFolder, namespacePath)))
-  return bundle
 }
 
 function runtimeSpec(shape: SandboxShape, slotFolder: string, namespacePath: string): object {

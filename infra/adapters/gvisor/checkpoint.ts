@@ -70,7 +70,7 @@ async function failed(context: Context, sandbox: Sandbox, message: string): Prom
   }
   await context.cgroups.kill(record.cgroup)
   const end = exitOf(undefined, await context.cgroups.memoryKills(record.cgroup))
-  await save(context, sandbox, { state: 'ended', exit: end })
+  save(context, sandbox, { state: 'ended', exit: end })
   exit.resolve(end)
   return { kind: 'failedDead', message }
 }

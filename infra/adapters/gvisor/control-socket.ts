@@ -17,7 +17,7 @@ export type ProcessEnd =
   | { readonly kind: 'gone' }
 
 /** Path of the control socket of a sandbox. */
-export const controlSocketPath = (root: string, id: string): string => `${root}/runsc-${id}.sock`
+const controlSocketPath = (root: string, id: string): string => `${root}/runsc-${id}.sock`
 
 /**
  * Waits for the end of the sandbox's process. Needs neither polling nor a process of its own.

@@ -10,6 +10,8 @@ import { gvisorForTests } from './runsc-for-tests.ts'
 
 const found = await gvisorForTests()
 const world = counterWorld(found, 'e')
+/** It makes network and sandbox, on a machine that may have much else to do. */
+const AGENT_STARTS_MS_MAX = 45_000
 
 describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.reason}`, () => {
   beforeAll(world.begin)
@@ -77,7 +79,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
     const agent = spawn(process.execPath, [join(import.meta.dirname, 'agent-for-tests.ts'), work], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(20_000) })
+    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(AGENT_STARTS_MS_MAX) })
     agent.kill('SIGKILL')
     await once(agent, 'exit')
     world.runtime = await world.open()
@@ -98,7 +100,7 @@ describe.skipIf(found.runscPath === undefined)(`the end of a sandbox ${found.rea
     const agent = spawn(process.execPath, [join(import.meta.dirname, 'agent-for-tests.ts'), work], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
-    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(20_000) })
+    await once(agent.stdout, 'data', { signal: AbortSignal.timeout(AGENT_STARTS_MS_MAX) })
     agent.kill('SIGKILL')
     await once(agent, 'exit')
     await world.cgroups().freeze(`/tp${world.tag}`)

@@ -61,12 +61,18 @@ export function openImages(stateDir: string): Images {
   const home = join(stateDir, 'images')
   const folderOf = (digest: string): string => join(home, digest.replace(':', '-'))
   const running = new Map<string, Promise<Image>>()
+  /** An image never changes. */
+  const known = new Map<string, Image>()
 
   const byDigest = async (digest: string): Promise<Image | undefined> => {
+    const before = known.get(digest)
+    if (before !== undefined) return before
     const file = join(folderOf(digest), 'image.json')
     const text = await readFile(file, 'utf8').catch(() => undefined)
     if (text === undefined) return undefined
-    return { ...imageSchema.parse(JSON.parse(text)), rootfs: join(folderOf(digest), 'rootfs') }
+    const image = { ...imageSchema.parse(JSON.parse(text)), rootfs: join(folderOf(digest), 'rootfs') }
+    known.set(digest, image)
+    return image
   }
   const unpacked = async (reference: string, layout: Layout): Promise<Image> => {
     const digest = await manifestDigest(reference, layout)
@@ -76,14 +82,14 @@ export function openImages(stateDir: string): Images {
     await mkdir(home, { recursive: true })
     const local = localLayout(reference)
     if (local !== undefined) return unpacked(reference, local)
-    const known = join(home, `reference-${createHash('sha256').update(reference).digest('hex')}`)
-    const digest = await readFile(known, 'utf8').catch(() => undefined)
+    const nameFile = join(home, `reference-${createHash('sha256').update(reference).digest('hex')}`)
+    const digest = await readFile(nameFile, 'utf8').catch(() => undefined)
     const image = digest === undefined ? undefined : await byDigest(digest)
     if (image !== undefined) return image
     const fetched = await fetchLayout(reference, home)
     try {
       const fresh = await unpacked(reference, fetched)
-      await writeFile(known, fresh.digest)
+      await writeFile(nameFile, fresh.digest)
       return fresh
     } finally {
       await rm(fetched.folder, { recursive: true, force: true })

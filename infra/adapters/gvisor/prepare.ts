@@ -6,7 +6,7 @@ import { fault, type PreparedSandbox, type SandboxSpec } from '@torpor/contracts
 import { z } from 'zod'
 import type { SandboxShape } from './bundle.ts'
 import type { Image } from './images.ts'
-import { memoryLimitMib, newSandbox, type Context, type Sandbox } from './sandbox.ts'
+import { forget, memoryLimitMib, newSandbox, type Context, type Sandbox } from './sandbox.ts'
 import { nodeCgroup } from './slot-maker.ts'
 import type { SlotRecord } from './slot.ts'
 import { unpackVolumes } from './volumes.ts'
@@ -31,37 +31,36 @@ export async function prepare(
     return { sandboxId, ipAddress: networks.adopt(there.record.networkIndex).ipAddress }
   const shape: SandboxShape = { ...spec, image: await imageOf(context, spec, folder) }
   const slot = await slots.take(shape)
+  if (folder !== undefined) slots.heldRestore(slot)
+  const sandbox = book(context, slot, spec, shape)
   try {
     if (folder !== undefined) await unpackVolumes(folder, folders.folderOf(slot.id))
-    sandboxes.set(sandboxId, await book(context, slot, spec, shape))
-    return { sandboxId, ipAddress: networks.adopt(slot.networkIndex).ipAddress }
   } catch (cause) {
-    await slots.release(slot)
+    await forget(context, sandboxId, sandbox)
     throw cause
   }
+  sandboxes.set(sandboxId, sandbox)
+  return { sandboxId, ipAddress: networks.adopt(slot.networkIndex).ipAddress }
 }
 
-async function book(
-  context: Context,
-  slot: SlotRecord,
-  spec: SandboxSpec,
-  shape: SandboxShape,
-): Promise<Sandbox> {
+function book(context: Context, slot: SlotRecord, spec: SandboxSpec, shape: SandboxShape): Sandbox {
   const { sandboxId, cpuMilli, memoryMib, workerCgroup } = spec
   const parent = workerCgroup === '' ? nodeCgroup(context.options) : workerCgroup
   const cgroup = `${parent}/${slot.id}`
   const record: SlotRecord = { ...slot, state: 'prepared', sandboxId, cpuMilli, memoryMib, cgroup }
-  await context.cgroups.make(cgroup, { memoryMib: memoryLimitMib(record) })
   // the record first: an agent that dies in between finds the processes in one of the two groups
-  await context.folders.write(record)
+  context.folders.write(record)
   // the kernel takes some 10 ms for it: it goes on while runsc begins to restore
-  const moved = cgroup === slot.cgroup ? Promise.resolve() : moveTo(context, slot.cgroup, cgroup)
+  const moved = moveInto(context, slot.cgroup, record)
   moved.catch(() => undefined)
   return newSandbox(record, shape, moved)
 }
 
-async function moveTo({ cgroups }: Context, from: string, to: string): Promise<void> {
-  await cgroups.move(from, to)
+/** Into a control group of its own below its worker's, with its limits. */
+async function moveInto({ cgroups }: Context, from: string, record: SlotRecord): Promise<void> {
+  await cgroups.make(record.cgroup, { memoryMib: memoryLimitMib(record) })
+  if (from === record.cgroup) return
+  await cgroups.move(from, record.cgroup)
   await cgroups.remove(from)
 }
 

@@ -8,11 +8,14 @@ export type CommandResult = {
 }
 
 export type CommandOptions = {
-  readonly timeoutMs: number
+  /** Absent: it may take as long as its signal lets it. */
+  readonly timeoutMs?: number
   readonly input?: string
   /** File descriptor that takes what the command, and what it leaves running, writes. */
   readonly outputFd?: number
   readonly outputBytesMax?: number
+  /** Kills it; the result is then the code 137. */
+  readonly signal?: AbortSignal
 }
 
 /**
@@ -32,10 +35,14 @@ export function runCommand(
     const stdout = collect(child.stdout, bytesMax)
     const stderr = collect(child.stderr, bytesMax)
     let late = false
-    const timer = setTimeout(() => {
+    const end = (): void => void child.kill('SIGKILL')
+    if (options.signal?.aborted) end()
+    options.signal?.addEventListener('abort', end, { once: true })
+    const tooLate = (): void => {
       late = true
-      child.kill('SIGKILL')
-    }, options.timeoutMs)
+      end()
+    }
+    const timer = options.timeoutMs === undefined ? undefined : setTimeout(tooLate, options.timeoutMs)
     child.on('error', (cause) => {
       clearTimeout(timer)
       reject(cause)
@@ -43,6 +50,7 @@ export function runCommand(
     // "exit", not "close": a detached sandbox may hold the pipes for ever
     child.on(options.outputFd === undefined ? 'close' : 'exit', (code) => {
       clearTimeout(timer)
+      options.signal?.removeEventListener('abort', end)
       const ms = performance.now() - begun
       resolve({ code: late ? 124 : (code ?? 137), stdout: stdout(), stderr: stderr(), ms })
     })

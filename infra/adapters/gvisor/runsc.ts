@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fault } from '@torpor/contracts'
+import { bundleOf } from './bundle.ts'
+import { holdPipe, holdRestore, imageLink, type HeldRestore } from './held-restore.ts'
 import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
 import { runCommand, type CommandOptions, type CommandResult } from './run-command.ts'
 
@@ -12,21 +14,29 @@ export type Runsc = {
   /** Creates without running; all of it is born in the control groups whose files are given. */
   create(
     id: string,
-    bundle: string,
+    slotFolder: string,
     outputFd: number,
     memberFiles: readonly string[],
     diskMib: number,
   ): Promise<CommandResult>
   start(id: string): Promise<CommandResult>
-  restore(id: string, bundle: string, imageFolder: string): Promise<CommandResult>
+  /** Starts a restore that waits until it is let go; `slotFolder` holds the bundle and the pipe that holds it. */
+  holdRestore(id: string, slotFolder: string): HeldRestore
   checkpoint(id: string, imageFolder: string): Promise<CommandResult>
   exec(id: string, command: readonly string[]): Promise<CommandResult>
   /** Removes what runsc keeps of a sandbox whose processes are dead. */
   forget(id: string): Promise<void>
 }
 
-/** Enters the cgroups that are named before `--`, then becomes the rest: all that runsc starts is born inside. */
-const ENTER_CGROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
+/**
+ * Makes the pipe that is named first, enters the cgroups that are named up to `--`, then becomes the rest: all that runsc
+ * starts is born inside.
+ */
+const MAKE_PIPE_AND_ENTER_CGROUPS =
+  'mkfifo -m 600 "$1" || exit 1; shift; while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
+
+/** For `setpriv` of util-linux: the kernel kills the command when the agent is gone. */
+const DIES_WITH_AGENT = ['--pdeathsig', 'KILL']
 
 /**
  * Builds from before 2025 take every network namespace of kernel 6.13 and later for the root one, because they find
@@ -53,25 +63,27 @@ export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
   const overlay = `--overlay2=root:dir=${join(options.stateDir, 'overlays')}`
   const bounded = (diskMib: number): string => (old ? overlay : `${overlay},size=${diskMib}M`)
   const hidden = old ? [...HIDE_NET_SETTINGS, HIDDEN, 'sh'] : []
-  const call = (args: readonly string[], more: Partial<CommandOptions> = {}): Promise<CommandResult> =>
+  const call = (args: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
     run([options.runscPath, ...flags, overlay, ...args], more)
-  const callWithNetwork = (
-    args: readonly string[],
-    more: Partial<CommandOptions> = {},
-  ): Promise<CommandResult> => run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
+  const callWithNetwork = (args: readonly string[], more: CommandOptions = {}): Promise<CommandResult> =>
+    run([...hidden, options.runscPath, ...flags, overlay, ...args], more)
   const pages = { timeoutMs: GVISOR_LIMITS.pagesTimeoutMs }
   return {
     version,
     root,
-    create: (id, bundle, outputFd, memberFiles, diskMib) => {
+    create: (id, slotFolder, outputFd, memberFiles, diskMib) => {
+      const bundle = bundleOf(slotFolder)
       const create = [options.runscPath, ...flags, bounded(diskMib), 'create', '-bundle', bundle, id]
-      return run(['/bin/sh', '-c', ENTER_CGROUPS, 'sh', ...memberFiles, '--', ...hidden, ...create], {
-        outputFd,
-      })
+      const enter = ['/bin/sh', '-c', MAKE_PIPE_AND_ENTER_CGROUPS, 'sh', holdPipe(slotFolder)]
+      return run([...enter, ...memberFiles, '--', ...hidden, ...create], { outputFd })
     },
     start: (id) => callWithNetwork(['start', id]),
-    restore: (id, bundle, image) =>
-      callWithNetwork(['restore', '-detach', '-bundle', bundle, '-image-path', image, id], pages),
+    holdRestore: (id, slotFolder) => {
+      const command = [...DIES_WITH_AGENT, ...hidden, options.runscPath, ...flags, overlay]
+      const paths = ['-bundle', bundleOf(slotFolder), '-image-path', imageLink(slotFolder)]
+      const restore = [`--debug-log=${holdPipe(slotFolder)}`, 'restore', '-detach', ...paths, id]
+      return holdRestore(slotFolder, (signal) => runCommand('setpriv', [...command, ...restore], { signal }))
+    },
     checkpoint: (id, image) => call(['checkpoint', '-compression=none', '-image-path', image, id], pages),
     exec: (id, command) =>
       call(['exec', id, ...command], {
@@ -85,7 +97,7 @@ export async function openRunsc(options: GvisorOptions): Promise<Runsc> {
   }
 }
 
-function run([file = '', ...args]: readonly string[], more: Partial<CommandOptions>): Promise<CommandResult> {
+function run([file = '', ...args]: readonly string[], more: CommandOptions): Promise<CommandResult> {
   return runCommand(file, args, { timeoutMs: GVISOR_LIMITS.commandTimeoutMs, ...more })
 }
 

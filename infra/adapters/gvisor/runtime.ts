@@ -6,13 +6,12 @@
  *    it was killed, so that memory, root file system and volumes are of the same instant.
  * R4 all that an agent must know after a restart is in the slots' records and in the kernel.
  */
-import { join } from 'node:path'
 import { fault, type SandboxRuntime } from '@torpor/contracts'
 import { checkpoint } from './checkpoint.ts'
 import { prepare } from './prepare.ts'
 import { runtimeVersion } from './runtime-version.ts'
 import { mustSucceed } from './runsc.ts'
-import { forget, limitCpu, newSandbox, nowRuns, watch, type Context, type Sandbox } from './sandbox.ts'
+import { forget, limitCpu, newSandbox, nowRuns, save, watch, type Context, type Sandbox } from './sandbox.ts'
 import { turns } from './turns.ts'
 
 /** Takes over what an earlier agent left, then offers the verbs. */
@@ -79,9 +78,11 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
 
 async function start(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
   if (sandbox.record.state === 'running') return
+  save(context, sandbox, { state: 'running' })
   const [result] = await Promise.all([context.runsc.start(sandbox.record.id), sandbox.moved])
+  if (result.code !== 0) save(context, sandbox, { state: 'prepared' })
   mustSucceed(result, 'start', sandboxId)
-  await nowRuns(context, sandbox)
+  nowRuns(context, sandbox)
 }
 
 async function restore(
@@ -90,16 +91,19 @@ async function restore(
   sandbox: Sandbox,
   folder: string,
 ): Promise<{ readonly phasesMs: Readonly<Record<string, number>> }> {
-  const { id, state } = sandbox.record
-  if (state === 'running') return { phasesMs: {} }
-  const bundle = join(context.folders.folderOf(id), 'bundle')
-  const [result] = await Promise.all([context.runsc.restore(id, bundle, folder), sandbox.moved])
+  if (sandbox.record.state === 'running') return { phasesMs: {} }
+  const held = context.slots.heldRestore(sandbox.record)
+  const begunMs = performance.now()
+  // the record first: whoever finds it with processes takes them for an actor's
+  save(context, sandbox, { state: 'running' })
+  const [result] = await Promise.all([held.release(folder), sandbox.moved])
   if (result.code !== 0) {
+    save(context, sandbox, { state: 'prepared' })
     const said = result.stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
     throw fault('RESTORE_FAILED', sandboxId, { detail: `runsc restore ended with ${result.code}: ${said}` })
   }
-  await nowRuns(context, sandbox)
-  return { phasesMs: { restore: result.ms } }
+  nowRuns(context, sandbox)
+  return { phasesMs: { restore: performance.now() - begunMs } }
 }
 
 async function adoptAll(context: Context): Promise<void> {

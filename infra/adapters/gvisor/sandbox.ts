@@ -43,13 +43,9 @@ export function newSandbox(
   return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
 }
 
-export async function save(
-  { folders }: Context,
-  sandbox: Sandbox,
-  change: Partial<SlotRecord>,
-): Promise<void> {
+export function save({ folders }: Context, sandbox: Sandbox, change: Partial<SlotRecord>): void {
   sandbox.record = { ...sandbox.record, ...change }
-  await folders.write(sandbox.record)
+  folders.write(sandbox.record)
 }
 
 /** Waits for its end beside everything else. */
@@ -60,17 +56,18 @@ export function watch(context: Context, sandbox: Sandbox): void {
 
 async function ended(context: Context, sandbox: Sandbox, signal: AbortSignal): Promise<void> {
   const exit = await watchExit(context.runsc.root, context.cgroups, sandbox.record, signal)
-  await save(context, sandbox, { state: 'ended', exit }).catch((cause: unknown) =>
-    context.options.onNote(`the end of ${sandbox.record.id} cannot be recorded: ${String(cause)}`),
-  )
+  try {
+    save(context, sandbox, { state: 'ended', exit })
+  } catch (cause) {
+    context.options.onNote(`the end of ${sandbox.record.id} cannot be recorded: ${String(cause)}`)
+  }
   sandbox.exit.resolve(exit)
 }
 
 /** From here on its process runs: its end is watched, and after a moment of grace its CPU limit holds. */
-export async function nowRuns(context: Context, sandbox: Sandbox): Promise<void> {
+export function nowRuns(context: Context, sandbox: Sandbox): void {
   watch(context, sandbox)
   sandbox.burst = setTimeout(limitCpu, GVISOR_LIMITS.burstMs, context, sandbox).unref()
-  await save(context, sandbox, { state: 'running' })
   if (sandbox.shape !== undefined) context.slots.makeAhead(sandbox.shape)
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { shapeKey, writeBundle, type SandboxShape } from './bundle.ts'
 import type { Cgroups } from './cgroups.ts'
 import type { NetworkPool } from './network-pool.ts'
+import type { HeldRestore } from './held-restore.ts'
 import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
 import { mustSucceed, type Runsc } from './runsc.ts'
 import { closeLog, type SlotFolders, type SlotRecord } from './slot.ts'
@@ -11,6 +12,8 @@ import { closeLog, type SlotFolders, type SlotRecord } from './slot.ts'
 export type SlotMaker = {
   /** A created sandbox of this shape: one made ahead, else a new one. */
   take(shape: SandboxShape): Promise<SlotRecord>
+  /** The restore that waits to be let go in this slot; started now if none was. */
+  heldRestore(record: SlotRecord): HeldRestore
   /** Ends what lives of it, and gives everything back. Idempotent. */
   release(record: SlotRecord): Promise<void>
   /** Makes one of this shape ahead, soon, unless there is one. */
@@ -33,11 +36,19 @@ export const nodeCgroup = ({ nodeTag }: Pick<GvisorOptions, 'nodeTag'>): string 
 export function slotMaker(parts: SlotParts): SlotMaker {
   const { options, runsc, cgroups, networks, folders } = parts
   const ahead = new Map<string, SlotRecord>()
+  const held = new Map<string, HeldRestore>()
   const background = new Set<Promise<void>>()
   const wanted = new Set<string>()
   const stop = new AbortController()
 
+  const heldRestore = (record: SlotRecord): HeldRestore => {
+    const restore = held.get(record.id) ?? runsc.holdRestore(record.id, folders.folderOf(record.id))
+    held.set(record.id, restore)
+    return restore
+  }
   const release = async (record: SlotRecord): Promise<void> => {
+    held.get(record.id)?.drop()
+    held.delete(record.id)
     // an agent may have died between booking it and moving it
     const unbooked = `${nodeCgroup(options)}/${record.id}`
     for (const group of new Set([record.cgroup, unbooked])) {
@@ -64,10 +75,11 @@ export function slotMaker(parts: SlotParts): SlotMaker {
     }
     const log = await folders.make(id)
     try {
-      await folders.write(record)
+      folders.write(record)
       await cgroups.make(record.cgroup)
-      const bundle = await writeBundle(shape, folders.folderOf(id), network.namespacePath)
-      const result = await runsc.create(id, bundle, log, cgroups.memberFiles(record.cgroup), shape.diskMib)
+      const folder = folders.folderOf(id)
+      await writeBundle(shape, folder, network.namespacePath)
+      const result = await runsc.create(id, folder, log, cgroups.memberFiles(record.cgroup), shape.diskMib)
       const said = result.code === 0 ? [] : await folders.logTail(id, 3)
       mustSucceed(result, 'create', id, said.join('\n'))
       return record
@@ -81,6 +93,7 @@ export function slotMaker(parts: SlotParts): SlotMaker {
   const fill = async (shape: SandboxShape, key: string): Promise<void> => {
     await pause(GVISOR_LIMITS.aheadDelayMs, undefined, { signal: stop.signal, ref: false })
     const record = await create(shape)
+    heldRestore(record)
     const oldest = ahead.size < options.sandboxesAheadMax ? undefined : ahead.values().next().value
     ahead.set(key, record)
     if (oldest === undefined) return
@@ -92,10 +105,10 @@ export function slotMaker(parts: SlotParts): SlotMaker {
       const key = shapeKey(shape)
       const ready = ahead.get(key)
       ahead.delete(key)
-      if (ready !== undefined && (await cgroups.members(ready.cgroup)).length > 0) return ready
-      if (ready !== undefined) await release(ready)
-      return create(shape)
+      // one that died meanwhile fails to start, and whoever asked for it asks for another
+      return ready ?? create(shape)
     },
+    heldRestore,
     release,
     makeAhead: (shape) => {
       const key = shapeKey(shape)
@@ -117,6 +130,7 @@ export function slotMaker(parts: SlotParts): SlotMaker {
       const all = [...ahead.values()]
       ahead.clear()
       await Promise.all(all.map(release))
+      for (const restore of held.values()) restore.drop()
     },
   }
 }

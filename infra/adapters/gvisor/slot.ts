@@ -2,8 +2,8 @@
  * A slot: a created sandbox with its network, bundle, control group and log, first without an actor ("ahead"), then of
  * one actor, never of a second. What an agent that starts anew must know of it lies in `slot.json`.
  */
-import { closeSync, openSync } from 'node:fs'
-import { mkdir, open, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdir, open, readFile, readdir, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { GVISOR_LIMITS } from './options.ts'
@@ -36,7 +36,7 @@ export type SlotFolders = {
   folderOf(id: string): string
   /** Makes the folder and opens its log; the caller closes the descriptor. */
   make(id: string): Promise<number>
-  write(record: SlotRecord): Promise<void>
+  write(record: SlotRecord): void
   all(): Promise<readonly SlotRecord[]>
   remove(id: string): Promise<void>
   /** Folders without a readable record: an agent died while it made them. */
@@ -61,10 +61,11 @@ export function slotFolders(stateDir: string): SlotFolders {
       await mkdir(folderOf(id), { recursive: true })
       return openSync(logFile(id), 'a')
     },
-    write: async (record) => {
+    // at once, since it stands in the way of a wake: the four turns of an asynchronous one take longer than the file
+    write: (record) => {
       const file = join(folderOf(record.id), 'slot.json')
-      await writeFile(`${file}.new`, JSON.stringify(record))
-      await rename(`${file}.new`, file)
+      writeFileSync(`${file}.new`, JSON.stringify(record))
+      renameSync(`${file}.new`, file)
     },
     all: async () => {
       const records = await Promise.all((await names()).map(read))

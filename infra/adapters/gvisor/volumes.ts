@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fault } from '@torpor/contracts'
 import { packFolder, unpackFolder } from './tar-archive.ts'
 
-export const VOLUMES_FILE = 'volumes.tar'
+const VOLUMES_FILE = 'volumes.tar'
 
 export const packVolumes = (slotFolder: string, folder: string): Promise<void> =>
   packFolder(join(slotFolder, 'volumes'), join(folder, VOLUMES_FILE))

@@ -5,7 +5,8 @@ import { isNewEnough } from './connect-link.ts'
 import type { NatsAdapter } from './connect-nats.ts'
 import { connectNats } from './connect-nats.ts'
 import type { TestServer } from './start-test-server.ts'
-import { freePort, startTestServer } from './start-test-server.ts'
+import { freePort } from '@torpor/adapter-process/test-process'
+import { startTestServer } from './start-test-server.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (data: Uint8Array) => new TextDecoder().decode(data)

@@ -1,3 +1,4 @@
+export { busAccess } from './bus-access.ts'
 export type { NatsAdapter, NatsOptions } from './connect-nats.ts'
 export { connectNats } from './connect-nats.ts'
 export type { BusNotice } from './link.ts'

@@ -7,10 +7,8 @@ export type ApiError = { readonly code: number; readonly err_code?: number; read
 
 /** Expected last sequence was another: plain, and in flight on a cluster. */
 const WRONG_LAST_SEQUENCE = new Set([10071, 10164])
-const STREAM_NOT_FOUND = 10059
 
 export const isWrongSequence = (error: ApiError): boolean => WRONG_LAST_SEQUENCE.has(error.err_code ?? 0)
-export const isStreamNotFound = (error: ApiError): boolean => error.err_code === STREAM_NOT_FOUND
 
 export type PubAck =
   | { readonly seq: number; readonly error?: undefined }

@@ -5,7 +5,7 @@ import { followStream } from './follow-stream.ts'
 import { streamState } from './jetstream-api.ts'
 import type { BusLink } from './link.ts'
 
-export const LEASE_STREAM = `KV_${BUCKETS.shards}`
+const LEASE_STREAM = `KV_${BUCKETS.shards}`
 export const LEASE_SUBJECTS = `$KV.${BUCKETS.shards}.`
 
 /** A lease or a member as it stands in the bucket. */

@@ -1,3 +1,5 @@
+import { fault } from '@torpor/contracts'
+
 /** A user of the bus and what it may do; subjects may hold wildcards. */
 export type NatsUser = {
   readonly user: string
@@ -19,9 +21,15 @@ export type NatsServerOptions = {
   readonly monitorPort?: number
   /** Absent: no authentication at all. */
   readonly users?: readonly NatsUser[]
+  /** Which of the users whoever names none is; for the loopback only. Absent: nobody comes in without a name. */
+  readonly userOfUnnamed?: string
+  /** How much JetStream may keep; where absent the server decides by what the machine has. */
+  readonly fileStoreBytesMax?: number
+  readonly memoryStoreBytesMax?: number
   readonly cluster?: { readonly name: string; readonly port: number; readonly routes: readonly string[] }
 }
 
+const LOOPBACK = '127.0.0.1'
 /** Frames are at most half of this, and headers need room. */
 const PAYLOAD_BYTES_MAX = 1024 * 1024
 /** Events are published without waiting; a burst of them must not be dropped before the stream has taken it. */
@@ -30,10 +38,14 @@ const STREAM_INGEST_SIZE_MAX = '256MB'
 
 /**
  * The text of a configuration file for nats-server, as every deployment of ours runs it: JetStream with each write synced.
+ * Fault CONFIG_INVALID where users without a name would be let in from elsewhere than the loopback.
  * @example await writeFile(path, natsServerConfig({ port: 4222, storeDir: '/var/lib/torpor/nats' }))
  */
 export function natsServerConfig(options: NatsServerOptions): string {
-  const host = options.host ?? '127.0.0.1'
+  const host = options.host ?? LOOPBACK
+  if (options.userOfUnnamed !== undefined && host !== LOOPBACK) {
+    throw fault('CONFIG_INVALID', host, { detail: 'users without a name are let in on the loopback only' })
+  }
   return [
     `listen: ${quote(`${host}:${options.port}`)}`,
     ...(options.name === undefined ? [] : [`server_name: ${quote(options.name)}`]),
@@ -44,12 +56,18 @@ export function natsServerConfig(options: NatsServerOptions): string {
     '  sync_interval: always',
     `  max_buffered_msgs: ${STREAM_INGEST_MESSAGES_MAX}`,
     `  max_buffered_size: ${STREAM_INGEST_SIZE_MAX}`,
+    ...storeLine('max_file_store', options.fileStoreBytesMax),
+    ...storeLine('max_memory_store', options.memoryStoreBytesMax),
     '}',
     ...clusterLines(host, options.cluster),
     ...userLines(options.users),
+    ...(options.userOfUnnamed === undefined ? [] : [`no_auth_user: ${quote(options.userOfUnnamed)}`]),
     '',
   ].join('\n')
 }
+
+const storeLine = (key: string, bytes: number | undefined): readonly string[] =>
+  bytes === undefined ? [] : [`  ${key}: ${bytes}`]
 
 function clusterLines(host: string, cluster: NatsServerOptions['cluster']): readonly string[] {
   if (cluster === undefined) return []

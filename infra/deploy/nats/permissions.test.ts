@@ -1,7 +1,7 @@
 import type { FeedEvent } from '@torpor/contracts'
-import { ALL, actorRef, LIMITS, nodeRef, STREAMS, SUBJECTS } from '@torpor/contracts'
+import { ALL, actorRef, inboxPrefix, LIMITS, nodeRef, STREAMS, SUBJECTS } from '@torpor/contracts'
 import type { NatsAdapter } from '@torpor/adapter-nats'
-import { connectNats } from '@torpor/adapter-nats'
+import { connectNats, natsServerConfig } from '@torpor/adapter-nats'
 import type { TestServer } from '@torpor/adapter-nats/test-server'
 import { startTestServer } from '@torpor/adapter-nats/test-server'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -22,6 +22,7 @@ const ROLES = {
   client: { kind: 'client', name: 'sdk' },
   tenant: { kind: 'client', name: 'tenant', atespaces: ['demo'] },
   viewer: { kind: 'viewer', name: 'viewer' },
+  anyone: { kind: 'anyone' },
 } as const satisfies Record<string, BusRole>
 type RoleName = keyof typeof ROLES
 
@@ -41,8 +42,7 @@ describe('what each user of the bus may do, on a real server', () => {
     users[name] = await connectNats({
       url: server.url,
       name,
-      user: userName(ROLES[name]),
-      password: PASSWORD,
+      ...(name === 'anyone' ? {} : { user: userName(ROLES[name]), password: PASSWORD }),
       ...(shards === undefined ? {} : { shards }),
       onNotice: ({ kind, detail }) => kind === 'refused' && heard.push(detail),
     })
@@ -54,10 +54,13 @@ describe('what each user of the bus may do, on a real server', () => {
     }, WAIT)
 
   beforeAll(async () => {
-    server = await startTestServer({ users: Object.values(ROLES).map((role) => busUser(role, PASSWORD)) })
+    server = await startTestServer({
+      users: Object.values(ROLES).map((role) => busUser(role, PASSWORD)),
+      userOfUnnamed: userName(ROLES.anyone),
+    })
     await connectAs('controlPlane', SHARDS)
     await connectAs('projector', 'existing')
-    for (const name of ['nodeOne', 'nodeTwo', 'router', 'client', 'tenant', 'viewer'] as const) {
+    for (const name of ['nodeOne', 'nodeTwo', 'router', 'client', 'tenant', 'viewer', 'anyone'] as const) {
       await connectAs(name)
     }
   })
@@ -83,7 +86,7 @@ describe('what each user of the bus may do, on a real server', () => {
     expect(await as('controlPlane').log.shard(1).lastSequence()).toBe(1)
   })
 
-  test.for(['nodeOne', 'router', 'client', 'tenant', 'viewer'] as const)(
+  test.for(['nodeOne', 'router', 'client', 'tenant', 'viewer', 'anyone'] as const)(
     '%s cannot write the log',
     async (name) => {
       const before = await as('controlPlane').log.shard(0).lastSequence()
@@ -101,6 +104,30 @@ describe('what each user of the bus may do, on a real server', () => {
     as('nodeTwo').bus.subscribe(ALL.nodeCommandsOf('one'), () => undefined)
     await isRefused('nodeTwo', ALL.nodeCommandsOf('one'))
     expect(refusals.nodeOne?.filter((detail) => !detail.includes('.log.'))).toEqual([])
+  })
+
+  test('a node reads the commands that it missed, and not those of another', async () => {
+    const subject = SUBJECTS.nodeCommand('one', 'Prepare')
+    as('controlPlane').bus.publish(subject, bytes('missed'))
+    const { signal } = new AbortController()
+    for await (const command of as('nodeOne').nodeCommands('one', 0, signal)) {
+      if (command.subject !== subject) continue
+      expect(Buffer.from(command.data).toString()).toBe('missed')
+      break
+    }
+    const reading = new AbortController()
+    const read: string[] = []
+    void (async () => {
+      for await (const command of as('nodeTwo').nodeCommands('one', 0, reading.signal)) {
+        read.push(command.subject)
+      }
+    })()
+    await vi.waitFor(() => {
+      const [refused] = refusals.nodeTwo?.filter((detail) => detail.includes('CONSUMER.CREATE')) ?? []
+      expect(refused).toContain(ALL.nodeCommandsOf('one'))
+    }, WAIT)
+    reading.abort()
+    expect(read).toEqual([])
   })
 
   test('a node speaks for itself only', async () => {
@@ -129,13 +156,15 @@ describe('what each user of the bus may do, on a real server', () => {
   test('a client sends commands by both doors and follows events', async () => {
     as('controlPlane').bus.subscribe(ALL.rpc, (_, respond) => respond(bytes('served')))
     const resume = SUBJECTS.rpc(actorRef('demo', 'a'), 'ResumeActor')
-    await vi.waitFor(() => as('client').bus.request(resume, bytes(''), { timeoutMs: 1_000 }), WAIT)
     const durable = SUBJECTS.command(actorRef('demo', 'a'), 'ResumeActor')
-    const ack = await as('client').bus.request(durable, bytes('{}'), { timeoutMs: 5_000 })
-    expect(JSON.parse(Buffer.from(ack).toString())).toMatchObject({ stream: STREAMS.commands })
+    for (const name of ['client', 'anyone'] as const) {
+      await vi.waitFor(() => as(name).bus.request(resume, bytes(''), { timeoutMs: 1_000 }), WAIT)
+      const ack = await as(name).bus.request(durable, bytes('{}'), { timeoutMs: 5_000 })
+      expect(JSON.parse(Buffer.from(ack).toString())).toMatchObject({ stream: STREAMS.commands })
+    }
 
     as('controlPlane').log.publishEvent(SUBJECTS.event(actorRef('demo', 'a')), 'line')
-    for (const name of ['client', 'viewer'] as const) {
+    for (const name of ['client', 'viewer', 'anyone'] as const) {
       const { signal } = new AbortController()
       const seen: FeedEvent[] = []
       await vi.waitFor(async () => {
@@ -149,27 +178,63 @@ describe('what each user of the bus may do, on a real server', () => {
   test.for(['client', 'viewer', 'router', 'tenant'] as const)(
     '%s hears no node command, no report, no one else’s answers, and is no node',
     async (name) => {
-      const forbidden = [ALL.nodeCommands, ALL.reports, '_INBOX.control-plane.>', '_INBOX.>', '>']
+      const forbidden = [ALL.nodeCommands, ALL.reports, `${inboxPrefix('control-plane')}.>`, '_INBOX.>', '>']
       for (const subject of forbidden) {
         as(name).bus.subscribe(subject, () => undefined)
         await isRefused(name, subject)
       }
-      const spoken = [
-        SUBJECTS.nodeCommand('one', 'Terminate'),
-        SUBJECTS.report('one', { atespace: 'demo', name: 'a' }),
-        SUBJECTS.rpc(nodeRef('one'), 'JoinNode'),
-        SUBJECTS.rpc(nodeRef('one'), 'RenewNodeLease'),
-        SUBJECTS.shardSystem(0),
-        `$JS.API.STREAM.DELETE.${STREAMS.log(0)}`,
-        `$JS.API.STREAM.PURGE.${STREAMS.log(0)}`,
-        '$KV.SHARDS.shard.0',
-      ]
-      for (const subject of spoken) {
-        as(name).bus.publish(subject, bytes('forged'))
-        await isRefused(name, subject)
-      }
+      await speaksForNobodyElse(name)
     },
   )
+
+  const speaksForNobodyElse = async (name: RoleName) => {
+    const spoken = [
+      SUBJECTS.nodeCommand('one', 'Terminate'),
+      SUBJECTS.report('one', { atespace: 'demo', name: 'a' }),
+      SUBJECTS.capacity('one'),
+      SUBJECTS.event({ atespace: 'demo', name: 'a' }),
+      SUBJECTS.rpc(nodeRef('one'), 'JoinNode'),
+      SUBJECTS.rpc(nodeRef('one'), 'RenewNodeLease'),
+      SUBJECTS.shardSystem(0),
+      ...[STREAMS.log(0), STREAMS.events, STREAMS.commands].flatMap((stream) => [
+        `$JS.API.STREAM.DELETE.${stream}`,
+        `$JS.API.STREAM.PURGE.${stream}`,
+        `$JS.API.STREAM.UPDATE.${stream}`,
+      ]),
+      '$KV.SHARDS.shard.0',
+    ]
+    for (const subject of spoken) {
+      as(name).bus.publish(subject, bytes('forged'))
+      await isRefused(name, subject)
+    }
+  }
+
+  test('who names no user sees what the parts say to each other, and can say none of it', async () => {
+    const heard: string[] = []
+    for (const subject of [ALL.nodeCommands, ALL.reports]) {
+      as('anyone').bus.subscribe(subject, (message) => void heard.push(message.subject))
+    }
+    const told = SUBJECTS.nodeCommand('one', 'Go')
+    await vi.waitFor(() => {
+      as('controlPlane').bus.publish(told, bytes(''))
+      expect(heard).toContain(told)
+    }, WAIT)
+    for (const subject of [`${inboxPrefix('control-plane')}.>`, ALL.capacity, 'torpor.v1.>', '>']) {
+      as('anyone').bus.subscribe(subject, () => undefined)
+      await isRefused('anyone', subject)
+    }
+    await speaksForNobodyElse('anyone')
+  })
+
+  test('who names a user must have its password, also where nameless ones are let in', async () => {
+    const wrong = { url: server.url, name: 'wrong', user: 'router', password: 'not this one' }
+    await expect(connectNats(wrong)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+
+  test('nameless users are let in on the loopback only', () => {
+    const options = { host: '0.0.0.0', port: 4222, storeDir: '/nowhere', userOfUnnamed: 'anyone' }
+    expect(() => natsServerConfig(options)).toThrow(/loopback/)
+  })
 
   test('a tenant stays in its atespaces', async () => {
     const own = SUBJECTS.rpc(actorRef('demo', 'a'), 'ResumeActor')

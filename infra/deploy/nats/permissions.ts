@@ -20,6 +20,8 @@ export type BusRole =
   /** SDK and CLI. With `atespaces` only these, and then not straight to the owners of shards, who see no user. */
   | { readonly kind: 'client'; readonly name: string; readonly atespaces?: readonly string[] }
   | { readonly kind: 'viewer'; readonly name: string }
+  /** Whoever names no user, where a server lets such in: people on the machine that it runs on, with any NATS client. */
+  | { readonly kind: 'anyone' }
 
 type Permissions = Pick<NatsUser, 'publish' | 'subscribe' | 'answersRequests'>
 
@@ -35,7 +37,8 @@ const NODE_VERBS = ['JoinNode', 'RenewNodeLease']
 export function busUser(role: BusRole, password: string): NatsUser {
   const user = userName(role)
   const { publish, subscribe, answersRequests } = permissionsOf(role)
-  return { user, password, publish, subscribe: [`${inboxPrefix(user)}.>`, ...subscribe], answersRequests }
+  const inbox = `${inboxPrefix(role.kind === 'anyone' ? '' : user)}.>`
+  return { user, password, publish, subscribe: [inbox, ...subscribe], answersRequests }
 }
 
 /** Name of a role's user; it is also the name of its inbox. */
@@ -58,6 +61,8 @@ function permissionsOf(role: BusRole): Permissions {
       return client(role.atespaces)
     case 'viewer':
       return viewer()
+    case 'anyone':
+      return anyone()
   }
 }
 
@@ -77,7 +82,7 @@ function controlPlane(shards: number): Permissions {
       `$KV.${BUCKETS.shards}.>`,
       '$JS.API.INFO',
       ...all.flatMap((stream) => [`$JS.API.STREAM.CREATE.${stream}`, `$JS.API.STREAM.INFO.${stream}`]),
-      ...[...logs.map(STREAMS.log), STREAMS.commands, KV_SHARDS].flatMap(readApi),
+      ...[...logs.map(STREAMS.log), STREAMS.commands, KV_SHARDS].flatMap((stream) => readApi(stream)),
     ],
     subscribe: [ALL.rpc, ALL.shardRpc, ALL.shardSystem, ALL.reports, ALL.capacity, ALL.queries],
     answersRequests: true,
@@ -91,6 +96,8 @@ function nodeAgent(node: string): Permissions {
       SUBJECTS.capacity(node),
       ...NODE_VERBS.map((verb) => SUBJECTS.rpc({ atespace: WHOLE_SYSTEM, name: node }, verb)),
       ...getSystem(),
+      // What it missed while it was away, and nobody else's.
+      ...readApi(STREAMS.nodeCommands, ALL.nodeCommandsOf(node)),
     ],
     subscribe: [ALL.nodeCommandsOf(node)],
     answersRequests: true,
@@ -108,7 +115,9 @@ const router = (): Permissions => ({
 })
 
 const projector = (shards: number): Permissions => ({
-  publish: shardNumbers(shards).map(STREAMS.log).flatMap(readApi),
+  publish: shardNumbers(shards)
+    .map(STREAMS.log)
+    .flatMap((stream) => readApi(stream)),
   subscribe: [ALL.queries],
   answersRequests: true,
 })
@@ -145,17 +154,42 @@ const viewer = (): Permissions => ({
   answersRequests: false,
 })
 
+/** A client that also looks into what the parts say to each other. It writes none of it. */
+function anyone(): Permissions {
+  const { publish, subscribe, answersRequests } = client(undefined)
+  const streams = [STREAMS.events, STREAMS.nodeCommands, STREAMS.reports]
+  return {
+    publish: [...publish, ...streams.flatMap((stream) => readApi(stream)), ...lookApi(streams)],
+    subscribe: [...subscribe, ALL.nodeCommands, ALL.reports],
+    answersRequests,
+  }
+}
+
 const getSystem = (): readonly string[] => [
   SUBJECTS.query(GET_SYSTEM),
   SUBJECTS.rpc({ atespace: ANY, name: ANY }, GET_SYSTEM),
 ]
 
-/** What reading a stream in order needs. */
-const readApi = (stream: string): readonly string[] => [
+/** What reading a stream in order needs; with a filter no more of it than that. */
+const readApi = (stream: string, filter?: string): readonly string[] => [
   `$JS.API.STREAM.INFO.${stream}`,
-  `$JS.API.CONSUMER.CREATE.${stream}.>`,
+  `$JS.API.CONSUMER.CREATE.${stream}.${filter === undefined ? '>' : `${ANY}.${filter}`}`,
   `$JS.API.CONSUMER.MSG.NEXT.${stream}.>`,
   `$JS.API.CONSUMER.DELETE.${stream}.>`,
+]
+
+/** What the NATS CLI asks beside that, to list streams and to show one message. */
+const lookApi = (streams: readonly string[]): readonly string[] => [
+  '$JS.API.INFO',
+  '$JS.API.STREAM.NAMES',
+  '$JS.API.STREAM.LIST',
+  `$JS.API.STREAM.INFO.${ANY}`,
+  ...streams.flatMap((stream) => [
+    `$JS.API.CONSUMER.INFO.${stream}.${ANY}`,
+    `$JS.API.STREAM.MSG.GET.${stream}`,
+    `$JS.API.DIRECT.GET.${stream}`,
+    `$JS.API.DIRECT.GET.${stream}.>`,
+  ]),
 ]
 
 const shardNumbers = (shards: number): readonly number[] =>

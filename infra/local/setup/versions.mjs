@@ -1,7 +1,7 @@
 /** Versions as lists of numbers: enough to compare what tools print and what packages are called. */
 
 /** @param {string} text @returns {number[]} */
-export function versionNumbers(text) {
+function versionNumbers(text) {
   return text.split('.').map((part) => Number.parseInt(part, 10) || 0)
 }
 

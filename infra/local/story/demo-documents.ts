@@ -7,8 +7,8 @@ export const DEMO_POOL = 'gvisor-pool'
 export const COUNTER_PORT = 8080
 
 /** The demo does not wait five minutes for an upload, nor thirty for the copy on the node to go. */
-export const DEMO_UPLOAD_DELAY = '3s'
-export const DEMO_DETACH_DELAY = '8s'
+const DEMO_UPLOAD_DELAY = '3s'
+const DEMO_DETACH_DELAY = '8s'
 
 /** What the demo applies, in order: the same documents that `torpor apply -f` takes. */
 export const demoDocuments = (image: string): readonly ResourceDocument[] => [

@@ -23,6 +23,8 @@ export type RunningDemo = {
    * with its id when that very process is gone; rejects where none comes to be.
    */
   killPart(name: string): Promise<number>
+  /** SIGKILL to the process that was started here: what the demo itself runs below. */
+  killStarter(): void
   /** SIGKILL to the demo itself; its parts are left behind. Resolves when it is gone. */
   kill(): Promise<void>
   /** Ctrl-C. */
@@ -31,10 +33,17 @@ export type RunningDemo = {
   ended(): Promise<number>
 }
 
+const MAIN = [join(import.meta.dirname, 'main.ts')]
+/** What `npm run demo` runs. */
+export const ENTRY = [join(import.meta.dirname, '..', 'entry.mjs'), 'demo']
+
 /** Starts `demo` with the given words and data folder. */
-export function startDemo(dataFolder: string, words: readonly string[]): RunningDemo {
-  const main = join(import.meta.dirname, 'main.ts')
-  const child = spawn(process.execPath, [main, '--data', dataFolder, ...words], {
+export function startDemo(
+  dataFolder: string,
+  words: readonly string[],
+  program: readonly string[] = MAIN,
+): RunningDemo {
+  const child = spawn(process.execPath, [...program, '--data', dataFolder, ...words], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST'))),
   })
@@ -62,6 +71,7 @@ export function startDemo(dataFolder: string, words: readonly string[]): Running
         void exit.then((code) => reject(new Error(`the demo ended with ${code}:\n${lines.join('\n')}`)))
       }),
     killPart: (name) => killLiving(join(dataFolder, 'run', `${name}.json`), name),
+    killStarter: () => void child.kill('SIGKILL'),
     kill: async () => {
       await killLiving(join(dataFolder, 'lock'), 'the demo')
       await gone

@@ -41,6 +41,6 @@ export function nextThings({ tell, stack, host, options }: Stage): void {
   tell.line(`${bin} history actor my-counter-1 -a demo`)
   tell.line(`${bin} suspend actor my-counter-1 -a demo --mode sync`)
   tell.line(`${bin} watch`)
-  tell.line(`nats sub -s ${stack.natsUrl} '${ALL.events}'`)
+  tell.line(`nats sub -s ${stack.natsUrl} '${ALL.events}'   # with the NATS CLI`)
   tell.line(`data: ${stack.dataFolder} (npm run demo -- --remove removes it)`)
 }

@@ -24,7 +24,7 @@ export function createTeller(
 }
 
 /** Columns padded to their widest cell, two blanks between; the first is left-aligned, the others right. */
-export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
   )

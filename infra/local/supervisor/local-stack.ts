@@ -1,8 +1,10 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
+import { readSettings } from '@torpor/contracts'
+import { busUsers, type BusUsers } from './bus-users.ts'
 import { choosePort } from './choose-port.ts'
 import { LOCAL_NODE, clearMachine } from './clear-machine.ts'
-import { natsPart } from './nats-part.ts'
+import { natsPart, shardsOnDisk } from './nats-part.ts'
 import type { PartDefinition, PartEvent } from './part.ts'
 import {
   SERVICE_ENTRIES,
@@ -13,6 +15,7 @@ import {
 } from './part-environment.ts'
 import { portClaims, type PortClaims } from './port-claims.ts'
 import { postgresPart } from './postgres-part.ts'
+import { removeAddresses, writeAddresses } from './stack-addresses.ts'
 import { openSupervisor, type PartStatus, type Supervisor } from './supervisor.ts'
 import { REPOSITORY, findTool, requireTool } from './tool-paths.ts'
 
@@ -72,6 +75,7 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
     dataFolder,
     ...(onEvent ? { onEvent } : {}),
     beforeRelease: async () => {
+      removeAddresses(dataFolder)
       if (options.sandbox === 'gvisor') await clearMachine(dataFolder)
       claims.releaseAll()
     },
@@ -84,10 +88,12 @@ export async function startLocalStack(options: LocalStackOptions): Promise<Local
   try {
     const wiring = await startEngines(supervisor, options, claims)
     await startServices(supervisor, options, wiring)
+    const routerUrl = `http://127.0.0.1:${wiring.routerPort}`
+    writeAddresses(dataFolder, { nats: wiring.natsUrl, router: routerUrl })
     return {
       natsUrl: wiring.natsUrl,
       postgresUrl: wiring.postgresUrl,
-      routerUrl: `http://127.0.0.1:${wiring.routerPort}`,
+      routerUrl,
       dataFolder,
       status: () => supervisor.status(),
       killPart: (name) => supervisor.killPart(name),
@@ -110,10 +116,12 @@ async function startEngines(
   const { dataFolder } = supervisor
   const { sandbox } = options
   const ports = await choosePorts(options, claims)
+  const { logins, ...bus } = busUsersOf(dataFolder, options.settings)
   const nats = natsPart({
     binary: requireTool('nats-server'),
-    folder: path.join(dataFolder, 'nats'),
+    folder: natsFolder(dataFolder),
     port: ports.nats,
+    ...bus,
   })
   const startPostgres = async () => {
     const { part, url } = await postgresPart({
@@ -128,6 +136,7 @@ async function startEngines(
   mkdirSync(store, { recursive: true })
   return {
     natsUrl,
+    logins,
     postgresUrl,
     routerPort: ports.router,
     gatePort: ports.gate,
@@ -138,6 +147,15 @@ async function startEngines(
     nodeName: LOCAL_NODE,
     settings: options.settings ?? {},
   }
+}
+
+const natsFolder = (dataFolder: string): string => path.join(dataFolder, 'nats')
+
+/** Users for the shards that a new system gets, or that the one in this folder has. */
+function busUsersOf(dataFolder: string, settings: PartSettings = {}): BusUsers {
+  const { TORPOR_SHARDS: wanted } = readSettings({ ...process.env, ...settings })
+  const folder = natsFolder(dataFolder)
+  return busUsers(path.join(folder, 'users'), Math.max(wanted, shardsOnDisk(folder)), LOCAL_NODE)
 }
 
 async function startServices(

@@ -70,8 +70,9 @@ test('a user reaches what its role allows and nothing else', async () => {
       password: 'reader-password',
       publish: ['_INBOX.>'],
       subscribe: ['allowed.>', '_INBOX.>'],
+      answersRequests: false,
     },
-    { user: 'owner', password: 'owner-password' },
+    { user: 'owner', password: 'owner-password', publish: ['>'], subscribe: ['>'], answersRequests: false },
   ]
   const url = await start({ users })
   await expect(connect({ servers: url, maxReconnectAttempts: 0 })).rejects.toThrow(/authorization/i)

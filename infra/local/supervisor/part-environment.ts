@@ -1,8 +1,10 @@
 import type { SettingName } from '@torpor/contracts'
+import type { BusLogin, BusUsers } from './bus-users.ts'
 
 /** What the parts of one local stack have to know of each other. */
 export type StackWiring = {
   readonly natsUrl: string
+  readonly logins: BusUsers['logins']
   readonly postgresUrl: string
   readonly routerPort: number
   readonly gatePort: number
@@ -30,7 +32,7 @@ export const SERVICE_ENTRIES: Readonly<Record<ServicePart, string>> = {
 
 /** The environment of a part. `instance` counts the replicas of a service from 1. */
 export function partEnvironment(part: ServicePart, instance: number, wiring: StackWiring): PartSettings {
-  const bus = { TORPOR_NATS_URL: wiring.natsUrl }
+  const bus = part === 'guard' ? {} : busSettings(wiring, wiring.logins[part])
   const guardSocket = `${wiring.dataFolder}/run/guard.sock`
   const node = {
     TORPOR_NAME: wiring.nodeName,
@@ -51,3 +53,9 @@ export function partEnvironment(part: ServicePart, instance: number, wiring: Sta
   }
   return { ...bus, TORPOR_STORE: wiring.storeUrl, ...wiring.settings, ...own[part] }
 }
+
+const busSettings = ({ natsUrl }: StackWiring, { user, passwordFile }: BusLogin): PartSettings => ({
+  TORPOR_NATS_URL: natsUrl,
+  TORPOR_NATS_USER: user,
+  TORPOR_NATS_PASSWORD_FILE: passwordFile,
+})

@@ -33,6 +33,9 @@ export function enterProcessRoot(): void {
   process.execve?.(file, [file, ...args], { ...definedEnvironment(), [MARK]: '1' })
 }
 
+/** Whether this process runs below a reaper of its own. */
+export const hasProcessRoot = (): boolean => process.env[MARK] !== undefined
+
 /** @returns the whole command line, or nothing where nothing is needed */
 export function rootCommand(
   program: string,

@@ -135,7 +135,7 @@ function decideSafely(command: HostCommand, desk: Desk, beginning: Beginning, mo
   }
 }
 
-export function deciderOf(desk: Pick<Desk, 'deciders'>, ref: EntityRef): Decider<unknown> {
+function deciderOf(desk: Pick<Desk, 'deciders'>, ref: EntityRef): Decider<unknown> {
   const decider = desk.deciders.get(ref.kind)
   if (decider === undefined) throw new Error(`no decider for ${ref.kind}`)
   return decider

@@ -58,7 +58,7 @@ async function lastEvents(
 }
 
 /** The whole text. */
-export function explanation(actor: Actor, events: readonly CloudEvent[], nowMs: number): string {
+function explanation(actor: Actor, events: readonly CloudEvent[], nowMs: number): string {
   const sections: readonly (readonly [string, string])[] = [
     ['', `actor ${actor.atespace}/${actor.name} is ${actor.state}: ${meaningOf(actor)}\n`],
     ['', factsTable(actor, nowMs)],

@@ -1,6 +1,7 @@
 import type { BusMessage, Principal, Reply } from '@torpor/contracts'
 import {
   ALL,
+  ANSWER_WHEN_HEADER,
   CONTROL_PLANE_QUEUE,
   GET_SYSTEM,
   LIMITS,
@@ -33,7 +34,7 @@ export function openFastDoor(context: Context): { close(): void } {
       shard,
       context.bus.subscribe(SUBJECTS.shardRpc(shard), (message, respond) => {
         const subject = message.headers[SUBJECT_HEADER] ?? ''
-        void answer(context, subject, message.data).then(respond)
+        void answer(context, subject, message).then(respond)
       }),
     )
   context.host.onOwned(serve)
@@ -62,7 +63,7 @@ async function enter(
   }
   const shard = shardOf(address?.atespace ?? '', address?.name ?? '', context.shards)
   if (address === undefined || context.host.owns(shard)) {
-    return respond(await answer(context, message.subject, message.data))
+    return respond(await answer(context, message.subject, message))
   }
   respond(await forward(context, shard, message))
 }
@@ -71,7 +72,7 @@ async function forward(context: Context, shard: number, message: BusMessage): Pr
   try {
     return await context.bus.request(SUBJECTS.shardRpc(shard), message.data, {
       timeoutMs: LIMITS.rpcTimeoutMs,
-      headers: { [SUBJECT_HEADER]: message.subject },
+      headers: { ...message.headers, [SUBJECT_HEADER]: message.subject },
     })
   } catch {
     return encodeJson({ ok: false, error: refuse('SHARD_MOVED', `shard ${shard}`, 'no owner answers') })
@@ -79,11 +80,14 @@ async function forward(context: Context, shard: number, message: BusMessage): Pr
 }
 
 /** The outcome of the request, as bytes. Never rejects. */
-async function answer(context: Context, subject: string, data: Uint8Array): Promise<Uint8Array> {
+async function answer(context: Context, subject: string, message: BusMessage): Promise<Uint8Array> {
   const fallbackId = uuidV7(context.clock, context.random)
-  const parsed = parseCommand({ subject, data, fallbackId, principal: ANONYMOUS })
+  const parsed = parseCommand({ subject, data: message.data, fallbackId, principal: ANONYMOUS })
+  const isForPlace = message.headers[ANSWER_WHEN_HEADER] === 'placed'
   const reply: Reply<unknown> = parsed.ok
-    ? await handle(parsed.command, context).catch(replyOfFault)
+    ? await handle(isForPlace ? { ...parsed.command, answerWhen: 'placed' } : parsed.command, context).catch(
+        replyOfFault,
+      )
     : { ok: false, error: parsed.refusal }
   return encodeJson(reply)
 }

@@ -7,7 +7,7 @@ import { admit } from '../placement/admit.ts'
 const flights = new WeakMap<Context, Map<string, Promise<Outcome>>>()
 
 /**
- * Wakes an actor and answers when it serves. The decision needs a node that admits it first; only when the event is in the
+ * Wakes an actor and answers when it serves, or when its place is in the log for whoever asks for that. The decision needs a node that admits it first; only when the event is in the
  * log is that node told to go (effects/node-actions.ts). What the node says then ends the wait.
  */
 export async function resumeActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
@@ -16,6 +16,10 @@ export async function resumeActor(command: HostCommand, context: Context): Promi
     const id = attempt === 1 ? command.id : uuidV7(context.clock, context.random)
     const outcome = await place({ ...command, id }, context)
     if (!outcome.ok) return { ok: false, error: outcome.refusal }
+    const actor = context.host.peek(command.target) as Actor | undefined
+    if (command.answerWhen === 'placed' && actor?.state === 'ACTOR_STATE_RESUMING') {
+      return { ok: true, result: { actor } }
+    }
     const end = await awaitEnd(command, context)
     if (end.kind === 'running') return { ok: true, result: { actor: end.actor } }
     if (end.kind === 'refused' || attempt === LIMITS.restoreAttemptsMax) {

@@ -37,7 +37,7 @@ async function adopt(agent: Agent, record: SlotRecord, sandbox: Sandbox | undefi
     return endServing(agent, slot, { reason: 'killed', message: 'it was not there when the agent started' })
   }
   slot.ipAddress = sandbox.ipAddress
-  await serveOn(agent, slot, record.phase === 'checkpointing')
+  serveOn(agent, slot, record.phase === 'checkpointing')
 }
 
 /** Not waited for: on a node that its guard holds still nothing ends before it has joined again. */
@@ -49,13 +49,13 @@ function endLater(agent: Agent, actorUid: string): void {
 }
 
 /** A checkpoint that an earlier agent began may still run: the gate stays closed until it is asked for again. */
-async function serveOn(agent: Agent, slot: Slot, wasCheckpointing: boolean): Promise<void> {
+function serveOn(agent: Agent, slot: Slot, wasCheckpointing: boolean): void {
   if (wasCheckpointing) {
     slot.phase = 'running'
     openGate(agent, slot)
     void agent.ports.gate.close(slot.actor.actorUid, { drain: 'force', drainMs: 0 })
   } else {
-    await openForTraffic(agent, slot)
+    openForTraffic(agent, slot)
   }
   watchExit(agent, slot)
 }

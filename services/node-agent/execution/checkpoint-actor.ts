@@ -55,13 +55,10 @@ export async function checkpointActor(agent: Agent, slot: Slot, request: Request
 }
 
 /** A record that names the generation, and its empty folder. */
-async function makeReady(agent: Agent, slot: Slot, generation: number): Promise<string> {
+function makeReady(agent: Agent, slot: Slot, generation: number): Promise<string> {
   slot.generation = generation
-  const [folder] = await Promise.all([
-    emptyCheckpointFolder(agent, slot.actor.actorUid, generation),
-    agent.records.write(slot),
-  ])
-  return folder
+  agent.records.write(slot)
+  return emptyCheckpointFolder(agent, slot.actor.actorUid, generation)
 }
 
 async function runCheckpoint(agent: Agent, slot: Slot, folder: string): Promise<CheckpointResult> {
@@ -116,7 +113,7 @@ async function abandon(
   const { epoch, sequence } = slot.assignment ?? { epoch: 0, sequence: 0 }
   slot.phase = 'running'
   if (slot.exit !== undefined) return endServing(agent, slot, slot.exit)
-  await agent.records.write(slot)
+  agent.records.write(slot)
   agent.ports.gate.reopen(slot.actor.actorUid)
   const { message } = refuse(code, nameOf(slot.actor), detail)
   agent.outbox.send(slot.actor, {

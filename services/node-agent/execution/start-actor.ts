@@ -34,7 +34,7 @@ type Attempt =
 export async function startActor(agent: Agent, slot: Slot, receivedMs: number): Promise<void> {
   const { clock } = agent.ports
   slot.phase = 'starting'
-  await agent.records.write(slot)
+  agent.records.write(slot)
   const begunMs = clock.monotonicMs()
   let place = slot.place
   for (let attempts = 1; ; attempts += 1) {
@@ -43,7 +43,7 @@ export async function startActor(agent: Agent, slot: Slot, receivedMs: number): 
     if (attempt.ok && slot.exit === undefined) {
       const marks = { ...attempt.marks, receivedMs, begunMs }
       slot.phasesMs = startPhases({ ...marks, openedMs: marks.probedMs })
-      await openForTraffic(agent, slot)
+      openForTraffic(agent, slot)
       slot.phasesMs = startPhases({ ...marks, openedMs: clock.monotonicMs() })
       reportRestored(agent, slot)
       return
@@ -66,9 +66,9 @@ export function reportRestored(agent: Agent, slot: Slot): void {
 }
 
 /** Lets requests in: only after the record says that the sandbox runs. */
-export async function openForTraffic(agent: Agent, slot: Slot): Promise<void> {
+export function openForTraffic(agent: Agent, slot: Slot): void {
   slot.phase = 'running'
-  await agent.records.write(slot)
+  agent.records.write(slot)
   openGate(agent, slot)
 }
 
@@ -141,6 +141,7 @@ async function failStart(agent: Agent, slot: Slot, { code, message, ran }: Failu
   const { actorUid } = slot.actor
   const { epoch, sequence } = slot.assignment ?? ({ epoch: 0, sequence: 0 } as Assignment)
   agent.slots.delete(actorUid)
+  agent.ports.gate.remove(actorUid)
   agent.capacityChanged()
   await reportOutcome(agent, slot, { type: 'RestoreFailed', data: { epoch, sequence, code, message, ran } })
   await agent.records.remove(actorUid)

@@ -3,9 +3,10 @@
  *
  * (G1) A request enters only with the assignment that is current here; any other gets 421 before a byte of its body is
  * read, so a router can send it elsewhere. (G2) Everything that reaches a sandbox is counted at its door.
- * (G3) A closed door means: no request inside, no connection open or being opened.
+ * (G3) A closed door means: no request inside, no connection open or being opened. (G4) A router may wait for a door to
+ * open; that lets nothing in.
  */
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock, DrainMode } from '@torpor/contracts'
 import { refuse } from '@torpor/contracts'
 import { HTTP_HEADERS, parseHostPort } from '@torpor/contracts/http'
@@ -13,6 +14,7 @@ import type { CloseOutcome, GateActor } from './door.ts'
 import { Door } from './door.ts'
 import type { GateLimits } from './gate-limits.ts'
 import { gateLimits } from './gate-limits.ts'
+import { Knocks, letKnow, turnAway } from './knocks.ts'
 import type { Admission } from './listen-on.ts'
 import { listenOn } from './listen-on.ts'
 
@@ -35,7 +37,7 @@ export interface Gate {
   ): Promise<CloseOutcome>
   /** Takes `close` back: the same execution goes on. */
   reopen(actorUid: string): void
-  /** The sandbox is gone: who is inside gets `ACTOR_EXITED`. */
+  /** The sandbox is gone, or never came: who is inside gets `ACTOR_EXITED`, who knocked 421. */
   remove(actorUid: string): void
   openCount(actorUid: string): number
   /** Milliseconds since the last request ended; 0 while one is open. */
@@ -64,6 +66,7 @@ export async function startGate({ listen, clock, limits: some }: GateOptions): P
   const limits = gateLimits(some)
   const doors = new Map<string, Door>()
   const byToken = new Map<string, Door>()
+  const knocks = new Knocks(clock, limits)
   let frozen = false
 
   const forget = (door: Door | undefined): void => {
@@ -73,13 +76,23 @@ export async function startGate({ listen, clock, limits: some }: GateOptions): P
     void door.end('ACTOR_EXITED')
   }
   const admit = (incoming: IncomingMessage): Admission => {
-    const token = String(incoming.headers[HTTP_HEADERS.assignment] ?? '')
+    const token = tokenOf(incoming)
     const door = byToken.get(token)
     if (frozen || door === undefined || !door.isOpen) return refuse('ASSIGNMENT_STALE', token || 'request')
     return admitPort(door, incoming.headers[HTTP_HEADERS.targetPort])
   }
 
-  const server = await listenOn(parseHostPort(listen), limits, admit)
+  const knock = (incoming: IncomingMessage, answer: ServerResponse): void => {
+    const token = tokenOf(incoming)
+    const actorUid = token.slice(0, Math.max(0, token.indexOf('.')))
+    const door = doors.get(actorUid)
+    if (frozen || actorUid === '') return turnAway(answer, token)
+    if (door === undefined || (door.token !== token && !door.isOpen))
+      return knocks.wait(actorUid, token, answer)
+    return door.token === token && door.isOpen ? letKnow(answer) : turnAway(answer, token)
+  }
+
+  const server = await listenOn(parseHostPort(listen), limits, admit, knock)
   return {
     address: server.address,
     open(actor) {
@@ -87,22 +100,29 @@ export async function startGate({ listen, clock, limits: some }: GateOptions): P
       const door = new Door(actor, clock, limits)
       doors.set(actor.actorUid, door)
       byToken.set(door.token, door)
+      knocks.open(actor.actorUid, door.token)
     },
     close: async (actorUid, { drain, drainMs }) =>
       (await doors.get(actorUid)?.close(drain, drainMs)) ?? { kind: 'drained', cut: 0 },
     reopen: (actorUid) => doors.get(actorUid)?.reopen(),
-    remove: (actorUid) => forget(doors.get(actorUid)),
+    remove(actorUid) {
+      forget(doors.get(actorUid))
+      knocks.turnAway(actorUid)
+    },
     openCount: (actorUid) => doors.get(actorUid)?.openCount ?? 0,
     idleMs: (actorUid) => doors.get(actorUid)?.idleMs ?? 0,
     freeze: () => void (frozen = true),
     thaw: () => void (frozen = false),
     async stop() {
       frozen = true
+      knocks.turnAllAway()
       await Promise.all([...doors.values()].map((door) => door.end('REQUEST_CUT')))
       await server.stop()
     },
   }
 }
+
+const tokenOf = (incoming: IncomingMessage): string => String(incoming.headers[HTTP_HEADERS.assignment] ?? '')
 
 function admitPort(door: Door, wanted: string | string[] | undefined): Admission {
   const { atespace, name, defaultPort, ports } = door.actor

@@ -3,7 +3,13 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Refusal } from '@torpor/contracts'
 import type { HostPort } from '@torpor/contracts/http'
-import { answerOn, answerRefusal, formatHostPort, isForeignUpgrade } from '@torpor/contracts/http'
+import {
+  answerOn,
+  answerRefusal,
+  formatHostPort,
+  HTTP_HEADERS,
+  isForeignUpgrade,
+} from '@torpor/contracts/http'
 import type { Door } from './door.ts'
 import { forwardRequest } from './forward-request.ts'
 import { forwardUpgrade } from './forward-upgrade.ts'
@@ -15,11 +21,12 @@ export type Admission = { readonly door: Door; readonly port: number } | Refusal
 
 export type GateServer = { readonly address: string; stop(): Promise<void> }
 
-/** The listener of a gate: asks `admit` for each request before it looks at a body. */
+/** The listener of a gate: asks `admit` for each request before it looks at a body, and lets `knock` answer knocks. */
 export async function listenOn(
   at: HostPort,
   limits: GateLimits,
   admit: (incoming: IncomingMessage) => Admission,
+  knock: (incoming: IncomingMessage, answer: ServerResponse) => void,
 ): Promise<GateServer> {
   const server = createServer({
     maxHeaderSize: limits.requestHeaderBytesMax + ROUTER_HEADER_BYTES_MAX,
@@ -30,6 +37,7 @@ export async function listenOn(
     shouldUpgradeCallback: isForeignUpgrade,
   })
   const serve = (incoming: IncomingMessage, answer: ServerResponse): void => {
+    if (incoming.headers[HTTP_HEADERS.knock] !== undefined) return knock(incoming, answer)
     const admission = admit(incoming)
     if ('code' in admission) answerRefusal(answer, admission)
     else forwardRequest(admission.door, admission.port, incoming, answer)

@@ -46,6 +46,7 @@ function slotFor(agent: Agent, there: Slot | undefined, data: Go, assignment: As
   if (problem !== undefined) {
     const { code, message } = problem
     const failure = { epoch: data.epoch, sequence: data.sequence, code, message, ran: false }
+    agent.ports.gate.remove(data.actorUid)
     agent.outbox.send(data, { type: 'RestoreFailed', data: failure })
     return undefined
   }

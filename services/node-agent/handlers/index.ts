@@ -35,7 +35,7 @@ const HANDLERS: Handlers = {
   Logs: handleLogs,
 }
 
-export const isNodeCommandName = (verb: string): verb is NodeCommandName => Object.hasOwn(HANDLERS, verb)
+const isNodeCommandName = (verb: string): verb is NodeCommandName => Object.hasOwn(HANDLERS, verb)
 
 /** Checks a node command against its schema and gives it to its handler. */
 export function handleNodeCommand(

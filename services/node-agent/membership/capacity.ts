@@ -4,7 +4,7 @@ import type { Agent } from '../context.ts'
 import { capacityOf } from '../domain/booking.ts'
 import { bookedOf } from '../execution/admission.ts'
 
-export const nodeCapacity = (agent: Agent): NodeCapacity => ({
+const nodeCapacity = (agent: Agent): NodeCapacity => ({
   node: agent.name,
   gateAddress: agent.ports.gate.address,
   timeMs: agent.ports.clock.nowMs(),

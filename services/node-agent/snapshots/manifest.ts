@@ -34,7 +34,7 @@ export async function listFiles(
  */
 export async function sealFolder(folder: string, manifest: Manifest): Promise<SealedManifest> {
   const text = JSON.stringify(manifest)
-  await replaceFile(join(folder, MANIFEST_FILE), text)
+  replaceFile(join(folder, MANIFEST_FILE), text)
   return sealedOf(Buffer.from(text), manifest)
 }
 

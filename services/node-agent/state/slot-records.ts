@@ -18,7 +18,7 @@ export type SlotRecord = {
 
 export interface SlotRecords {
   /** Written before the phase begins. The sandbox does not outlive the machine, so neither need this. */
-  write(slot: Slot): Promise<void>
+  write(slot: Slot): void
   remove(actorUid: string): Promise<void>
   all(): Promise<readonly SlotRecord[]>
 }
@@ -26,10 +26,10 @@ export interface SlotRecords {
 export async function openSlotRecords(folder: string): Promise<SlotRecords> {
   await mkdir(folder, { recursive: true })
   return {
-    async write(slot) {
+    write(slot) {
       const record = recordOf(slot)
       if (record === undefined) return
-      await replaceFile(join(folder, `${slot.actor.actorUid}.json`), JSON.stringify(record))
+      replaceFile(join(folder, `${slot.actor.actorUid}.json`), JSON.stringify(record))
     },
     remove: (actorUid) => rm(join(folder, `${actorUid}.json`), { force: true }),
     async all() {

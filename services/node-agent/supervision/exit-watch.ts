@@ -38,7 +38,7 @@ export function endServing(agent: Agent, slot: Slot, exit: SandboxExit): void {
 }
 
 /** Tells that the actor is gone, unless a checkpoint of it that an earlier agent began had ended well. */
-export async function reportExited(agent: Agent, slot: Slot, exit: SandboxExit): Promise<void> {
+async function reportExited(agent: Agent, slot: Slot, exit: SandboxExit): Promise<void> {
   const { actorUid } = slot.actor
   if (await finishedCheckpoint(agent, slot)) return keepCheckpoint(agent, slot, {})
   const { epoch, sequence } = slot.assignment ?? { epoch: 0, sequence: 0 }

@@ -26,7 +26,7 @@ export type Flight = {
   readonly address: Address
   /** Of arrival among flights. */
   readonly order: number
-  readonly commandId: string
+  commandId: string
   /** `asking` while a wake is under way, else what it waits for. */
   state: 'asking' | 'awaitCapacity' | 'backOff'
   attempt: number

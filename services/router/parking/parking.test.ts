@@ -100,7 +100,15 @@ describe('one flight per actor', () => {
     expect(parking.parked).toBe(0)
   })
 
-  test('all attempts of a flight carry one command id, the next flight another', async () => {
+  test('a wake that was decided against is not asked for again under its id', async () => {
+    answer = refusing('NODE_UNAVAILABLE')
+    park()
+    await clock.pass(100)
+    expect(ids.length).toBeGreaterThan(1)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('all attempts that nobody decided carry one command id, the next flight another', async () => {
     answer = refusing('BUS_UNAVAILABLE')
     park()
     await clock.pass(100)

@@ -13,7 +13,7 @@ import type { Address } from '../domain/address.ts'
 import { createFairQueue } from '../domain/fair-queue.ts'
 import type { Route } from '../domain/route-cache.ts'
 import { routeOf } from '../domain/route-cache.ts'
-import { afterBudget, stepAfter } from '../domain/wake-refusals.ts'
+import { afterBudget, isDecided, stepAfter } from '../domain/wake-refusals.ts'
 import type { Wake, WatchCapacity } from '../wake.ts'
 import type { Flight, Parked, Waiter } from './flight.ts'
 
@@ -123,7 +123,7 @@ export class Parking {
     flight.state = 'asking'
     flight.attempt += 1
     try {
-      const reply = await this.#world.wake(flight.address.ref, flight.commandId)
+      const reply = await this.#world.wake(flight.address.ref, flight.commandId, 'serving')
       if (reply.ok) this.#landed(flight, routeOf(reply.result))
       else this.#refused(flight, reply.error)
     } catch (thrown) {
@@ -158,6 +158,8 @@ export class Parking {
     if (flight.waiters.size === 0) return this.#forget(flight)
     const step = stepAfter(refusal)
     if (step === 'answer') return this.#refuseAll(flight, refusal)
+    // what was decided for this id stands: another try is another command
+    if (isDecided(refusal) && step !== 'join') flight.commandId = this.#world.newId()
     if (step === 'join') {
       flight.cancelTimer = this.#after(1, () => void this.#ask(flight))
       return

@@ -16,7 +16,7 @@ export const deleteActor: Rule<'DeleteActor'> = (actor, { anyState }, context) =
   return accept(leavesNothing ? [started, deletedEvent(context)] : [started])
 }
 
-export const deletedEvent = ({ nowMs }: DecisionContext): DomainEvent => ({
+const deletedEvent = ({ nowMs }: DecisionContext): DomainEvent => ({
   type: 'ActorDeleted',
   data: { goneUntilMs: nowMs + LIMITS.goneMs },
 })

@@ -10,7 +10,11 @@ const STORY_MS_MAX = 300_000
 const EVERYTHING = ['cgroup', 'interface', 'mount', 'network', 'port', 'process', 'route', 'rule']
 const CAN_GVISOR = process.platform === 'linux' && process.getuid?.() === 0
 
-describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])('the story with %s sandboxes', (kind) => {
+/** With one kind of sandbox one demo after the other, with the same data. */
+const ONE_BY_ONE = { timeout: 2 * STORY_MS_MAX, concurrent: false }
+const KINDS = CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated']
+
+describe.concurrent.each(KINDS)('the story with %s sandboxes', (kind) => {
   let folder = ''
   const words = kind === 'gVisor' ? ['--once'] : ['--once', '--simulated']
 
@@ -21,7 +25,7 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])('the story w
 
   test(
     'ends well twice in a row, the second time with the same actor, and leaves nothing',
-    { timeout: 2 * STORY_MS_MAX },
+    ONE_BY_ONE,
     async () => {
       const first = startDemo(folder, words)
       expect(await first.ended(), first.text()).toBe(0)
@@ -46,7 +50,7 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])('the story w
     },
   )
 
-  test('stays up until Ctrl-C, and then suspends what runs', { timeout: STORY_MS_MAX }, async () => {
+  test('stays up until Ctrl-C, and then suspends what runs', ONE_BY_ONE, async () => {
     const demo = startDemo(
       folder,
       words.filter((word) => word !== '--once'),

@@ -4,14 +4,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { machineState } from './leftovers.ts'
-import { startDemo } from './running-demo.ts'
+import { ENTRY, startDemo } from './running-demo.ts'
 import type { RunningDemo } from './running-demo.ts'
 
 const RUN_MS_MAX = 300_000
 const CAN_GVISOR = process.platform === 'linux' && process.getuid?.() === 0
 
+/** With one kind of sandbox one demo after the other, so that each leaves a clean machine to the next. */
+const ONE_BY_ONE = { timeout: RUN_MS_MAX, concurrent: false }
+
 /** What people do to a demo that it does not wish for. */
-describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
+describe.concurrent.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
   'a careless user with %s sandboxes',
   (kind) => {
     const words = kind === 'gVisor' ? [] : ['--simulated']
@@ -35,7 +38,7 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
 
     test(
       'kills the demo: the next one goes on with the actor; kills that too and removes it: nothing is left',
-      { timeout: RUN_MS_MAX },
+      ONE_BY_ONE,
       async () => {
         const first = demo()
         await first.sees('memory count: 3 ')
@@ -61,7 +64,7 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
       },
     )
 
-    test('kills the demo and starts afresh: the counts begin anew', { timeout: RUN_MS_MAX }, async () => {
+    test('kills the demo and starts afresh: the counts begin anew', ONE_BY_ONE, async () => {
       const first = demo()
       await first.sees('memory count: 2 ')
       await first.kill()
@@ -73,7 +76,7 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
 
     test.each(['ready  nats-server', 'ready  control-plane-1', 'memory count: 2 ', '4. It sleeps'])(
       'presses Ctrl-C at "%s": it ends soon, and nothing is left',
-      { timeout: RUN_MS_MAX },
+      ONE_BY_ONE,
       async (line) => {
         const interrupted = demo('--once')
         await interrupted.sees(line)
@@ -84,7 +87,20 @@ describe.each(CAN_GVISOR ? ['gVisor', 'simulated'] : ['simulated'])(
       },
     )
 
-    test('presses Ctrl-C twice: it does not wait, and nothing is left', { timeout: RUN_MS_MAX }, async () => {
+    test.each([
+      ['what npm started', ENTRY],
+      ['the reaper above it', undefined],
+    ])('kills %s: the demo ends by itself, and nothing is left', ONE_BY_ONE, async (_, program) => {
+      const headless = startDemo(folder, words, program)
+      demos.push(headless)
+      await headless.sees('memory count: 2 ')
+      headless.killStarter()
+      await headless.ended()
+      expect(headless.text()).toMatch(/every process of the demo has ended$/)
+      expect(machineState(folder)).toEqual([])
+    })
+
+    test('presses Ctrl-C twice: it does not wait, and nothing is left', ONE_BY_ONE, async () => {
       const twice = demo()
       await twice.sees('memory count: 2 ')
       twice.interrupt()
