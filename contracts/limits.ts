@@ -57,6 +57,14 @@ export const LIMITS = {
   assignmentsKeptMax: 100_000,
   restoresAtOnceMax: 2,
   uploadsAtOnceMax: 2,
+  /** Copies that a node hashes at once in the background. */
+  sealsAtOnceMax: 1,
+  /** What is left of a sandbox is cleared once its checkpoint is answered, but no later than this. */
+  clearAfterReportMsMax: 100,
+  /** From the report of a checkpoint to its hashing: the answer, the next wake and what is given back go first. */
+  sealDelayMs: 300,
+  /** What an agent that ends still gives to copies that are not hashed. */
+  sealStopMsMax: 10_000,
   /** Files of one generation that are copied to or from the object store at once. */
   filesAtOnceMax: 4,
   uploadBackoffMsMin: 1_000,

@@ -96,7 +96,9 @@ export const snapshotRow = (generation: number, more: Partial<Snapshot> = {}): S
   locality: 'n1',
   storageState: 'SNAPSHOT_STORAGE_STATE_PENDING',
   uri: snapshotUri(UID, generation),
-  manifestDigest: `blake3:${generation}`,
+  ...(more.storageState === 'SNAPSHOT_STORAGE_STATE_COMPLETED'
+    ? { manifestDigest: `blake3:${generation}` }
+    : {}),
   bytes: 1_000,
   sandboxRuntime: RUNTIME,
   createTimeMs: NOW_MS,

@@ -61,6 +61,7 @@ export const EVENT_SCHEMAS = {
   ActorDeleteStarted: z.strictObject({ deadlineAtMs: z.int() }),
   ActorDeleted: z.strictObject({ goneUntilMs: z.int() }),
   // a snapshot's storage
+  /** A second copy lies in the object store: from here on the log says what every copy must match. */
   SnapshotCompleted: z.strictObject({ generation: z.int(), manifestDigest: z.string(), uri: z.string() }),
   SnapshotUploadFailed: z.strictObject({
     generation: z.int(),

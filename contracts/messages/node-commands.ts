@@ -48,8 +48,13 @@ export const NODE_COMMANDS = {
   }),
   /** End the sandbox without keeping anything. Answered with the report `terminated`, also when there is none. */
   Terminate: z.strictObject({ ...actor, ...assignment }),
-  /** Copy a generation from the node to the object store, manifest last. */
-  Upload: z.strictObject({ ...actor, generation: z.int(), manifestDigest: z.string(), uri: z.string() }),
+  /** Copy a generation from the node to the object store, manifest last. `manifestDigest`: what the log knows, if it does. */
+  Upload: z.strictObject({
+    ...actor,
+    generation: z.int(),
+    manifestDigest: z.string().optional(),
+    uri: z.string(),
+  }),
   /** Remove the node's copy of a generation (it is COMPLETED, or nothing refers to it any more). */
   DropSnapshot: z.strictObject({ ...actor, generation: z.int() }),
   /** Remove a generation from the object store, and the node's copy if there is one; nothing refers to it any more. */
@@ -98,7 +103,8 @@ export type InventorySandbox = {
 export type InventorySnapshot = {
   readonly actorUid: string
   readonly generation: number
-  readonly manifestDigest: string
+  /** Absent until the copy is sealed. */
+  readonly manifestDigest?: string
   readonly bytes: number
   readonly uploading: boolean
 }

@@ -8,12 +8,13 @@ const reason = { code: z.string(), message: z.string() }
 /**
  * What a node says happened, on `torpor.v1.report.<node>.<atespace>.<actor>`: requests, sent again until answered, which
  * they are once the event is committed. Execution reports carry the assignment and change nothing when it is old; storage
- * reports carry generation and manifest digest.
+ * reports carry the generation, which is never used twice; the one that tells of a second copy carries the manifest digest.
  */
 export const REPORTS = {
   Restored: z.strictObject({ ...assignment, phasesMs }),
   /** `ran`: an instruction of the actor may have run. */
   RestoreFailed: z.strictObject({ ...assignment, ...reason, ran: z.boolean() }),
+  /** The image is whole on the node's disk and the sandbox has ended. Its digests come with Uploaded. */
   Checkpointed: z.strictObject({ ...assignment, snapshot: snapshotSchema, phasesMs }),
   /** Drain refused, no disk, or the checkpoint failed and the sandbox lives. */
   CheckpointAbandoned: z.strictObject({ ...assignment, generation: z.int(), ...reason }),
@@ -26,7 +27,8 @@ export const REPORTS = {
     bytes: z.int(),
     elapsedMs: z.number(),
   }),
-  UploadFailed: z.strictObject({ generation: z.int(), manifestDigest: z.string(), ...reason }),
+  /** `manifestDigest`: the one that was asked for. */
+  UploadFailed: z.strictObject({ generation: z.int(), manifestDigest: z.string().optional(), ...reason }),
   SnapshotDropped: z.strictObject({ generation: z.int() }),
   SnapshotCollected: z.strictObject({ generation: z.int() }),
   /** A copy that should be there is gone or does not match its manifest. */

@@ -28,8 +28,12 @@ export const snapshotSchema = z.strictObject({
   storageState: snapshotStorageStateSchema,
   /** Key of the manifest in the object store (it lies there once COMPLETED), also its folder. */
   uri: z.string(),
-  /** `blake3:<hex>` of the manifest's exact bytes: what a copy must match, wherever it lies. */
-  manifestDigest: z.string(),
+  /**
+   * `blake3:<hex>` of the manifest's exact bytes: what a copy must match, wherever it lies. Absent while the only copy is the
+   * one on its node (PENDING): its node compares it with what it knows of it. COMPLETED rows have it.
+   */
+  manifestDigest: z.string().optional(),
+  /** Of the files together. */
   bytes: z.int().min(0),
   sandboxRuntime: sandboxRuntimeSchema,
   createTimeMs: z.int(),

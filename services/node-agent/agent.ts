@@ -16,11 +16,15 @@ import { createDigests } from './snapshots/digests.ts'
 import { snapshotFolders } from './snapshots/folders.ts'
 import { openNodeCopies } from './snapshots/node-copies.ts'
 import { createObtainer } from './snapshots/obtain.ts'
+import { createSeals } from './snapshots/seals.ts'
 import { createUploads } from './snapshots/uploads.ts'
 import { openAssignmentLog } from './state/assignment-log.ts'
 import { openSlotRecords } from './state/slot-records.ts'
 import { openWorkers } from './state/workers.ts'
 import { watchIdle } from './supervision/idle-watch.ts'
+
+/** Behind everything that anybody waits for. */
+const SEAL_NICENESS = 19
 
 export type NodeAgentOptions = NodeResources & {
   /** Name of the node: a DNS label. */
@@ -49,6 +53,7 @@ export async function startNodeAgent(ports: NodeAgentPorts, options: NodeAgentOp
   agent.capacityChanged = () => capacity.changed()
   ports.guard?.onFenced((fenced) => applyFence(agent, fenced))
   await adoptAll(agent)
+  for (const copy of agent.copies.all()) agent.seals.begin(copy)
   const server = serveCommands(agent)
   const subscription = server.subscribe()
   const stopIdleWatch = watchIdle(agent)
@@ -66,6 +71,7 @@ export async function startNodeAgent(ports: NodeAgentPorts, options: NodeAgentOp
       capacity.stop()
       agent.outbox.stop()
       for (const slot of agent.slots.values()) slot.watch?.abort()
+      await agent.seals.stop()
       await agent.uploads.stop()
       await agent.workers.leave()
       await agent.assignments.close()
@@ -83,6 +89,8 @@ async function openAgent(ports: NodeAgentPorts, options: NodeAgentOptions): Prom
   const digests = createDigests()
   const checked = createCheckedCopies()
   const copies = await openNodeCopies(folders)
+  const background = createDigests(SEAL_NICENESS)
+  const seals = createSeals({ copies, checked, clock, log, digests: background })
   const outbox = createOutbox({ ...ports, node: name, incarnation })
   const onFailure = (uid: string, error: unknown): void => log('warn', `${uid}: ${String(error)}`)
   return {
@@ -93,14 +101,15 @@ async function openAgent(ports: NodeAgentPorts, options: NodeAgentOptions): Prom
     digests,
     checked,
     copies,
+    seals,
     outbox,
     slots: new Map(),
     queues: createActorQueues(LIMITS.actorOperationsMax, onFailure),
     assignments: await openAssignmentLog(join(dataDir, 'assignments.ndjson'), LIMITS.assignmentsKeptMax),
     records: await openSlotRecords(join(dataDir, 'slots')),
     workers: await openWorkers(join(dataDir, 'workers.json'), ports.cgroups),
-    obtainer: createObtainer({ folders, copies, store, digests, checked }),
-    uploads: createUploads({ store, copies, digests, outbox, clock }),
+    obtainer: createObtainer({ folders, copies, seals, store, digests, checked }),
+    uploads: createUploads({ store, seals, digests, outbox, clock }),
     places: createSemaphore(LIMITS.placesAtOnceMax),
     restores: createSemaphore(LIMITS.restoresAtOnceMax),
     reservedBytes: 0,

@@ -8,6 +8,7 @@ import type { Semaphore } from './ordering/semaphore.ts'
 import type { Outbox } from './reports/outbox.ts'
 import type { CheckedCopies } from './snapshots/checked-copies.ts'
 import type { Digests } from './snapshots/digests.ts'
+import type { Seals } from './snapshots/seals.ts'
 import type { SnapshotFolders } from './snapshots/folders.ts'
 import type { NodeCopies } from './snapshots/node-copies.ts'
 import type { Obtainer } from './snapshots/obtain.ts'
@@ -67,6 +68,7 @@ export type Agent = {
   readonly checked: CheckedCopies
   readonly copies: NodeCopies
   readonly obtainer: Obtainer
+  readonly seals: Seals
   readonly uploads: Uploads
   readonly outbox: Outbox
   readonly places: Semaphore

@@ -57,12 +57,12 @@ describe.skipIf(found.runscPath === undefined)(`a node with gVisor ${found.reaso
 
     await world.command('Checkpoint', checkpointOf(actor, 2, 3))
     const { snapshot: third } = await world.report('Checkpointed', { sequence: 2 })
-    const { generation, manifestDigest, uri } = third
-    await world.command('Upload', { ...namesOf(actor), generation, manifestDigest, uri })
-    await world.report('Uploaded', { generation })
+    const { generation, uri } = third
+    await world.command('Upload', { ...namesOf(actor), generation, uri })
+    const { manifestDigest } = await world.report('Uploaded', { generation })
     await world.command('DropSnapshot', { ...namesOf(actor), generation })
     await world.report('SnapshotDropped', { generation })
-    const completed = { ...third, storageState: 'SNAPSHOT_STORAGE_STATE_COMPLETED' as const }
+    const completed = { ...third, manifestDigest, storageState: 'SNAPSHOT_STORAGE_STATE_COMPLETED' as const }
     await world.command('Go', actor.start(3, completed, spec))
     await world.report('Restored', { sequence: 3 })
     expect(await ask(second.address, actor.actorUid, 3)).toBe(counts(4))

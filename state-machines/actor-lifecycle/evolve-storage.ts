@@ -5,9 +5,13 @@ import { DEADLINES_MS, deadlineTimer, isTransient, uploadTimer } from './timers.
 
 /** What the events of snapshots and timers mean for the actor; none of them changes its state. Each gives a value of its own. */
 export const STORAGE_FOLDS = {
-  SnapshotCompleted(actor: Actor, { generation, uri }: EventData<'SnapshotCompleted'>): Actor {
+  SnapshotCompleted(
+    actor: Actor,
+    { generation, manifestDigest, uri }: EventData<'SnapshotCompleted'>,
+  ): Actor {
     const done = changeRow(actor, generation, ({ nextAttemptAtMs: _next, lastError: _error, ...row }) => ({
       ...row,
+      manifestDigest,
       uri,
       storageState: 'SNAPSHOT_STORAGE_STATE_COMPLETED',
     }))

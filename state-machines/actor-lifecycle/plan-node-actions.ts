@@ -94,7 +94,8 @@ function uploadActions(actor: Actor): readonly NodeAction[] {
   if (row === undefined || !isOwn(row) || isCompleted(row) || row.locality === '') return []
   if (hasTimer(actor, 'upload', row.generation)) return []
   const { generation, manifestDigest, uri } = row
-  const data = { ...named(actor), generation, manifestDigest, uri }
+  const digest = manifestDigest === undefined ? {} : { manifestDigest }
+  const data = { ...named(actor), generation, ...digest, uri }
   // Each attempt is an action of its own: the one before was taken, and failed.
   const key = keyOf(actor, 'Upload', `${generation}.${row.attempts}`)
   return [{ node: row.locality, verb: 'Upload', key, data }]

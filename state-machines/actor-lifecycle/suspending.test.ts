@@ -8,6 +8,7 @@ import {
   golden,
   rows,
   running,
+  snapshotRow,
   suspended,
   suspending,
   timerIds,
@@ -41,6 +42,7 @@ describe('an asynchronous suspend', () => {
     const done = uploaded(due, 2)
     expect(done.names).toEqual(['SnapshotCompleted', 'SnapshotReleased'])
     expect(rows(done)).toEqual(['ACTOR/COMPLETED/2@n1'])
+    expect(actorOf(done).snapshots[0]?.manifestDigest).toBe('blake3:2')
     expect(actorOf(done).collect).toEqual([])
     expect(uploaded(done, 2).names).toEqual([])
   })
@@ -51,9 +53,19 @@ describe('an asynchronous suspend', () => {
     expect(rows(done)).toEqual(['ACTOR/COMPLETED/2@n1'])
   })
 
-  it('does not take an upload of other bytes for its own', () => {
+  it('does not know the digest of its image before the upload tells it, and takes no other afterwards', () => {
+    expect(actorOf(at()).snapshots[1]).not.toHaveProperty('manifestDigest')
     const other = { generation: 2, manifestDigest: 'blake3:other', uri: 'x', bytes: 1, elapsedMs: 1 }
-    expect(at().when('ReportUploaded', other).refusal?.code).toBe('SNAPSHOT_UNKNOWN')
+    const again = uploaded(at(), 2).when('ReportUploaded', other)
+    expect([again.names, actorOf(again).snapshots[0]?.manifestDigest]).toEqual([[], 'blake3:2'])
+  })
+
+  it('does not take an upload of other bytes for an image whose digest its node had told', () => {
+    const before = suspending()
+    const snapshot = { ...snapshotRow(2), manifestDigest: 'blake3:2' }
+    const told = before.when('ReportCheckpointed', { ...tokenOf(actorOf(before)), snapshot, phasesMs: {} })
+    const other = { generation: 2, manifestDigest: 'blake3:other', uri: 'x', bytes: 1, elapsedMs: 1 }
+    expect(told.when('ReportUploaded', other).refusal?.code).toBe('SNAPSHOT_UNKNOWN')
   })
 
   it('tries a failed upload again, later each time up to a limit, and harms nothing', () => {
@@ -134,6 +146,7 @@ describe('a synchronous suspend', () => {
     const done = uploaded(kept(), 2)
     expect(done.names).toEqual(['ActorSuspended', 'SnapshotReleased'])
     expect(rows(done)).toEqual(['ACTOR/COMPLETED/2@n1'])
+    expect(actorOf(done).snapshots[0]?.manifestDigest).toBe('blake3:2')
     expect(timerIds(done)).toEqual(['detach-2'])
   })
 

@@ -30,7 +30,10 @@ export type Cgroups = {
   /** How often the kernel killed for want of memory. */
   memoryKills(path: string): Promise<number>
   usage(path: string): Promise<{ readonly cpuSeconds: number; readonly memoryBytes: number }>
-  /** Sends SIGKILL to all that is in it: none of it runs another instruction of its own. */
+  /**
+   * Sends SIGKILL to all that is in it: none of it runs another instruction of its own. What the kernel then has to take apart
+   * gives way to whoever waits for the answer, until `kill` waits for it.
+   */
   signalKill(path: string): Promise<void>
   /** Kills all that is in it and resolves when nothing is left. Throws when something cannot be killed in time. */
   kill(path: string): Promise<void>
@@ -84,6 +87,8 @@ function version1(mounts: ReadonlyMap<string, string>): Cgroups {
   }
   const thaw = (path: string): Promise<void> =>
     writeFile(file('freezer', path, 'freezer.state'), 'THAWED').catch(ignoreMissing)
+  const weigh = (path: string, shares: string): Promise<void> =>
+    writeFile(file('cpu', path, 'cpu.shares'), shares).catch(ignoreMissing)
   return {
     version: 1,
     make: async (path, limits = {}) => {
@@ -110,8 +115,13 @@ function version1(mounts: ReadonlyMap<string, string>): Cgroups {
       memoryBytes: await numberIn(file('memory', path, 'memory.usage_in_bytes')),
     }),
     // a frozen process of version 1 dies only when it is thawed
-    signalKill: (path) => signalAll(path, members, thaw),
-    kill: (path) => killAll(path, members, thaw),
+    signalKill: async (path) => {
+      await Promise.all([weigh(path, '2'), signalAll(path, members, thaw)])
+    },
+    kill: async (path) => {
+      await weigh(path, '1024')
+      await killAll(path, members, thaw)
+    },
     remove: async (path) => {
       await Promise.all(roots.map((root) => removeTree(join(root, path))))
       await Promise.all(accounting.map((root) => removeEmptyParents(root, path)))
@@ -137,6 +147,8 @@ function version2(root: string): Cgroups {
   }
   const thaw = (path: string): Promise<void> =>
     writeFile(file(path, 'cgroup.freeze'), '0').catch(ignoreMissing)
+  const weigh = (path: string, weight: string): Promise<void> =>
+    writeFile(file(path, 'cpu.weight'), weight).catch(ignoreMissing)
   return {
     version: 2,
     make: async (path, limits = {}) => {
@@ -158,8 +170,13 @@ function version2(root: string): Cgroups {
       const cpuSeconds = Number(/^usage_usec (\d+)/m.exec(cpu)?.[1] ?? 0) / 1e6
       return { cpuSeconds, memoryBytes: await numberIn(file(path, 'memory.current')) }
     },
-    signalKill: (path) => signalAll(path, members, thaw),
-    kill: (path) => killAll(path, members, thaw),
+    signalKill: async (path) => {
+      await Promise.all([weigh(path, '1'), signalAll(path, members, thaw)])
+    },
+    kill: async (path) => {
+      await weigh(path, '100')
+      await killAll(path, members, thaw)
+    },
     remove: (path) => removeTree(join(root, path)),
     children: (path) => folderNames(join(root, path)),
   }

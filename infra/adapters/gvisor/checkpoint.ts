@@ -3,8 +3,9 @@ import { mkdir, readdir } from 'node:fs/promises'
 import type { CheckpointResult } from '@torpor/contracts'
 import { sandboxAnswers } from './control-socket.ts'
 import { exitOf } from './exit-watch.ts'
+import { GVISOR_LIMITS } from './options.ts'
 import { writeAbout } from './prepare.ts'
-import { forget, liftCpu, limitCpu, save, watch, type Context, type Sandbox } from './sandbox.ts'
+import { forget, liftLimits, limitCpu, save, watch, type Context, type Sandbox } from './sandbox.ts'
 import { packVolumes } from './volumes.ts'
 
 export async function checkpoint(
@@ -17,14 +18,17 @@ export async function checkpoint(
   if (record.exit !== undefined) return { kind: 'failedDead', message: record.exit.message }
   try {
     await mkdir(folder, { recursive: true })
-    await liftCpu(context, sandbox)
     sandbox.watch.abort()
+    // both are done long before runsc has come to write the image
+    const beside = Promise.all([liftLimits(context, sandbox), writeAbout(folder, record)])
+    beside.catch(() => undefined)
     const result = await context.runsc.checkpoint(record.id, folder)
     if (result.code !== 0) return await failed(context, sandbox, lastLine(result.stderr))
+    await beside
     const begun = performance.now()
     const files = await takeFiles(context, sandbox, folder)
     giveBackLater(context, sandboxId, sandbox)
-    return { kind: 'saved', files, phasesMs: { checkpoint: result.ms, volumes: performance.now() - begun } }
+    return { kind: 'saved', files, phasesMs: { runsc: result.ms, volumes: performance.now() - begun } }
   } catch (cause) {
     return failed(context, sandbox, String(cause))
   }
@@ -34,18 +38,26 @@ async function takeFiles(context: Context, { record }: Sandbox, folder: string):
   // its kernel stands still since the image was begun; this makes sure of it
   await context.cgroups.signalKill(record.cgroup)
   if (record.hasVolumes) await packVolumes(context.folders.folderOf(record.id), folder)
-  await writeAbout(folder, record)
   return (await readdir(folder)).sort()
 }
 
-/** What is left to do can wait; the answer cannot. */
+/** What is left to do can wait; the answer cannot, and would have to share the machine with it. */
 function giveBackLater(context: Context, sandboxId: string, sandbox: Sandbox): void {
-  const task = forget(context, sandboxId, sandbox)
-    .catch((cause: unknown) =>
-      context.options.onNote(`${sandbox.record.id} is not given back: ${String(cause)}`),
-    )
-    .finally(() => context.cleaning.delete(task))
-  context.cleaning.set(task, sandboxId)
+  context.sandboxes.delete(sandboxId)
+  clearTimeout(sandbox.burst)
+  let task: Promise<void> | undefined
+  const giveBack = (): Promise<void> => {
+    clearTimeout(timer)
+    task ??= forget(context, sandboxId, sandbox)
+      .catch((cause: unknown) =>
+        context.options.onNote(`${sandbox.record.id} is not given back: ${String(cause)}`),
+      )
+      .finally(() => context.remains.delete(dead))
+    return task
+  }
+  const dead = { sandboxId, giveBack }
+  const timer = setTimeout(giveBack, GVISOR_LIMITS.giveBackDelayMs).unref()
+  context.remains.add(dead)
 }
 
 async function failed(context: Context, sandbox: Sandbox, message: string): Promise<CheckpointResult> {

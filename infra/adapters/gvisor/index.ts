@@ -13,6 +13,7 @@ import { runCommand } from './run-command.ts'
 import { openRunsc } from './runsc.ts'
 import { gvisorRuntime } from './runtime.ts'
 import { slotFolders } from './slot.ts'
+import type { Remains } from './sandbox.ts'
 import { nodeCgroup, slotMaker } from './slot-maker.ts'
 
 export { clearNode, type NodeOnMachine } from './clear-node.ts'
@@ -52,7 +53,7 @@ export async function openGvisorRuntime(given: GivenOptions): Promise<SandboxRun
     images,
     slots,
     sandboxes: new Map(),
-    cleaning: new Map<Promise<void>, string>(),
+    remains: new Set<Remains>(),
   }
   const runtime = await gvisorRuntime(context)
   return {

@@ -54,6 +54,8 @@ export const GVISOR_LIMITS = {
   endTimeoutMs: 10_000,
   endPollMs: 2,
   aheadDelayMs: 250,
+  /** What a checkpoint leaves is given back when its sandbox is terminated, else after this. */
+  giveBackDelayMs: 1_000,
   /** A sandbox that wakes may use all of its worker's CPU for this long. */
   burstMs: 1_000,
   /** What the sandbox itself may need beyond the actor's memory. */

@@ -16,7 +16,7 @@ import { turns } from './turns.ts'
 
 /** Takes over what an earlier agent left, then offers the verbs. */
 export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
-  const { runsc, cgroups, networks, folders, images, slots, sandboxes, cleaning } = context
+  const { runsc, cgroups, networks, folders, images, slots, sandboxes, remains } = context
   const inTurn = turns()
   const known = (sandboxId: string): Sandbox => {
     const sandbox = sandboxes.get(sandboxId)
@@ -52,8 +52,8 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
       inTurn(sandboxId, async () => {
         const sandbox = sandboxes.get(sandboxId)
         if (sandbox !== undefined) await forget(context, sandboxId, sandbox)
-        const left = [...cleaning].filter(([, owner]) => owner === sandboxId)
-        await Promise.all(left.map(([task]) => task))
+        const left = [...remains].filter((dead) => dead.sandboxId === sandboxId)
+        await Promise.all(left.map((dead) => dead.giveBack()))
       }),
     list: () =>
       Promise.all(
@@ -65,7 +65,7 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
         })),
       ),
     close: async () => {
-      await Promise.all(cleaning.keys())
+      await Promise.all([...remains].map((dead) => dead.giveBack()))
       await slots.close()
       for (const { watch: watching, burst } of sandboxes.values()) {
         watching.abort()

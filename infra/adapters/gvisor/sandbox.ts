@@ -18,13 +18,20 @@ export type Sandbox = {
   readonly shape: SandboxShape | undefined
 }
 
+/** A dead sandbox whose slot is still to be given back. */
+export type Remains = {
+  readonly sandboxId: string
+  /** Gives it back now; resolves when that is done. */
+  giveBack(): Promise<void>
+}
+
 /** What the verbs of the driver share. */
 export type Context = SlotParts & {
   readonly images: Images
   readonly slots: SlotMaker
   readonly sandboxes: Map<string, Sandbox>
-  /** Slots that are given back after the answer, and whose they were. */
-  readonly cleaning: Map<Promise<void>, string>
+  /** What checkpoints left, to be given back soon. */
+  readonly remains: Set<Remains>
 }
 
 export function newSandbox(
@@ -72,10 +79,15 @@ export function limitCpu({ cgroups, options }: Context, { record }: Sandbox): vo
     .catch((cause: unknown) => options.onNote(`${record.id} runs without limits: ${String(cause)}`))
 }
 
-/** A small CPU limit must slow neither a wake nor a checkpoint. */
-export async function liftCpu({ cgroups }: Context, { burst, record }: Sandbox): Promise<void> {
+/**
+ * A small CPU limit must not slow a checkpoint, nor must its memory limit: pages of the image that wait for the disk are charged
+ * to it, and at its limit the sandbox would wait for that disk. The limits of its worker hold on.
+ */
+export function liftLimits({ cgroups, options }: Context, { burst, record }: Sandbox): Promise<void> {
   clearTimeout(burst)
-  await cgroups.limit(record.cgroup, { memoryMib: memoryLimitMib(record) })
+  return cgroups
+    .limit(record.cgroup, {})
+    .catch((cause: unknown) => options.onNote(`${record.id} keeps its limits: ${String(cause)}`))
 }
 
 export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): number =>
@@ -85,7 +97,8 @@ export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): nu
 export async function forget(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
   sandbox.watch.abort()
   clearTimeout(sandbox.burst)
-  context.sandboxes.delete(sandboxId)
+  // another sandbox of the same actor may be there already
+  if (context.sandboxes.get(sandboxId) === sandbox) context.sandboxes.delete(sandboxId)
   await sandbox.moved.catch(() => undefined)
   await context.slots.release(sandbox.record)
 }

@@ -31,18 +31,45 @@ const PAX_BYTES_MAX = 64 * 1024
 
 /** Writes the content of `folder` into `file`, which is new. */
 export async function packFolder(folder: string, file: string): Promise<void> {
-  const target = await open(file, 'wx')
-  const linked = new Map<string, string>()
+  const handle = await open(file, 'wx')
+  const target = gathering(handle)
   try {
-    await packInto(target, folder, '', linked)
+    await packInto(target, folder, '', new Map())
     await target.write(Buffer.alloc(2 * TAR_BLOCK))
+    await target.flush()
   } finally {
-    await target.close()
+    await handle.close()
+  }
+}
+
+type Target = {
+  /** Takes the bytes over: they must not change afterwards. */
+  write(bytes: Buffer): Promise<void>
+  flush(): Promise<void>
+}
+
+/** Many small pieces are one write. */
+function gathering(handle: FileHandle): Target {
+  let parts: Buffer[] = []
+  let bytesHeld = 0
+  const flush = async (): Promise<void> => {
+    const held = Buffer.concat(parts)
+    parts = []
+    bytesHeld = 0
+    for (let at = 0; at < held.length;) at += (await handle.write(held, at)).bytesWritten
+  }
+  return {
+    flush,
+    async write(bytes) {
+      parts.push(bytes)
+      bytesHeld += bytes.length
+      if (bytesHeld >= CHUNK_BYTES) await flush()
+    },
   }
 }
 
 async function packInto(
-  target: FileHandle,
+  target: Target,
   root: string,
   folder: string,
   linked: Map<string, string>,
@@ -84,14 +111,14 @@ async function headerOf(
   return { ...base, kind: 'file', size: stats.size }
 }
 
-async function copyIn(target: FileHandle, source: string, size: number): Promise<void> {
+async function copyIn(target: Target, source: string, size: number): Promise<void> {
   const from = await open(source, 'r')
   try {
-    const buffer = Buffer.alloc(Math.min(size, CHUNK_BYTES))
     for (let left = size; left > 0;) {
-      const { bytesRead } = await from.read(buffer, 0, Math.min(left, buffer.length))
+      const buffer = Buffer.allocUnsafe(Math.min(left, CHUNK_BYTES))
+      const { bytesRead } = await from.read(buffer, 0, buffer.length)
       if (bytesRead === 0) throw new Error(`${source} became shorter while it was read`)
-      await target.write(buffer, 0, bytesRead)
+      await target.write(buffer.subarray(0, bytesRead))
       left -= bytesRead
     }
   } finally {

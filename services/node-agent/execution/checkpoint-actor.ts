@@ -5,7 +5,7 @@ import { nameOf } from '../context.ts'
 import type { Slot } from '../domain/slot.ts'
 import { watchExit, endServing } from '../supervision/exit-watch.ts'
 import { clear } from './admission.ts'
-import { emptyCheckpointFolder, hasBegunCheckpoint } from './checkpoint-files.ts'
+import { emptyCheckpointFolder, forgetImage, hasBegunCheckpoint } from './checkpoint-files.ts'
 import { keepCheckpoint } from './keep-checkpoint.ts'
 
 type Request = Pick<NodeCommandData<'Checkpoint'>, 'generation' | 'drain' | 'drainMs'>
@@ -34,14 +34,19 @@ export async function checkpointActor(agent: Agent, slot: Slot, request: Request
     return abandon(agent, slot, request.generation, 'SUSPEND_REFUSED', `${drained.open} open`)
   const drainedMs = clock.monotonicMs()
   const neededBytes = worstCaseBytes(slot)
-  const freeBytes = (await agent.ports.freeBytes()) - agent.reservedBytes
+  const [allFreeBytes, folder] = await Promise.all([
+    agent.ports.freeBytes(),
+    makeReady(agent, slot, request.generation),
+  ])
+  const freeBytes = allFreeBytes - agent.reservedBytes
   if (freeBytes < neededBytes) {
+    await forgetImage(agent, slot)
     const detail = `${mib(neededBytes)} MiB may be needed, ${mib(freeBytes)} are free`
     return abandon(agent, slot, request.generation, 'SUSPEND_NO_SPACE', detail)
   }
   agent.reservedBytes += neededBytes
   try {
-    const result = await runCheckpoint(agent, slot, request.generation)
+    const result = await runCheckpoint(agent, slot, folder)
     const phasesMs = { drain: drainedMs - receivedMs, checkpoint: clock.monotonicMs() - drainedMs }
     await conclude(agent, slot, request.generation, result, phasesMs)
   } finally {
@@ -49,11 +54,15 @@ export async function checkpointActor(agent: Agent, slot: Slot, request: Request
   }
 }
 
-async function runCheckpoint(agent: Agent, slot: Slot, generation: number): Promise<CheckpointResult> {
-  const { actorUid } = slot.actor
-  const folder = await emptyCheckpointFolder(agent, actorUid, generation)
+/** A record that names the generation, and its empty folder. */
+function makeReady(agent: Agent, slot: Slot, generation: number): Promise<string> {
   slot.generation = generation
   agent.records.write(slot)
+  return emptyCheckpointFolder(agent, slot.actor.actorUid, generation)
+}
+
+async function runCheckpoint(agent: Agent, slot: Slot, folder: string): Promise<CheckpointResult> {
+  const { actorUid } = slot.actor
   slot.watch?.abort()
   try {
     return await agent.ports.runtime.checkpoint(actorUid, folder)
@@ -71,13 +80,13 @@ async function conclude(
   phasesMs: Readonly<Record<string, number>>,
 ): Promise<void> {
   if (result.kind === 'failedAlive') {
-    delete slot.generation
+    await forgetImage(agent, slot)
     if (slot.cancel.signal.aborted) return
     watchExit(agent, slot)
     return abandon(agent, slot, generation, 'SUSPEND_FAILED', result.message)
   }
   if (result.kind === 'failedDead') {
-    delete slot.generation
+    await forgetImage(agent, slot)
     return endServing(agent, slot, { reason: 'killed', message: result.message })
   }
   try {

@@ -5,9 +5,8 @@ import type { Snapshot } from '@torpor/contracts'
 import type { Agent } from '../context.ts'
 import type { Slot } from '../domain/slot.ts'
 import { CHECKPOINT_COMPLETE_FILE } from '../snapshots/folders.ts'
-import type { SealedManifest } from '../snapshots/manifest.ts'
-import { describeFiles, listFiles, sealFolder } from '../snapshots/manifest.ts'
 import type { NodeCopy } from '../snapshots/node-copies.ts'
+import { markWhole } from '../snapshots/unsealed.ts'
 
 /** Where a checkpoint of the slot grows; the name is the same after a restart. */
 export const checkpointFolder = (agent: Agent, actorUid: string, generation: number): string =>
@@ -19,9 +18,19 @@ export async function emptyCheckpointFolder(
   generation: number,
 ): Promise<string> {
   const folder = checkpointFolder(agent, actorUid, generation)
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true })
+  await mkdir(folder).catch(async () => {
+    await rm(folder, { recursive: true, force: true })
+    await mkdir(folder, { recursive: true })
+  })
   return folder
+}
+
+/** Nothing comes of the checkpoint into this generation. */
+export async function forgetImage(agent: Agent, slot: Slot): Promise<void> {
+  if (slot.generation === undefined) return
+  const folder = checkpointFolder(agent, slot.actor.actorUid, slot.generation)
+  delete slot.generation
+  await rm(folder, { recursive: true, force: true })
 }
 
 /**
@@ -50,31 +59,26 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** Digests, manifest, place: after this the generation counts. */
-export async function sealCheckpoint(agent: Agent, slot: Slot, generation: number): Promise<NodeCopy> {
+/** Mark, place: after this the generation counts. Its manifest follows. */
+export async function keepImage(agent: Agent, slot: Slot, generation: number): Promise<NodeCopy> {
   const { actorUid } = slot.actor
   const folder = checkpointFolder(agent, actorUid, generation)
-  const listed = await listFiles(folder)
-  const identity = await agent.checked.identify(folder, listed)
-  const files = await describeFiles(folder, listed, agent.digests)
-  const sealed = await sealFolder(folder, {
-    formatVersion: 1,
+  const facts = {
+    formatVersion: 1 as const,
     actorUid,
     generation,
-    fidelity: 'SNAPSHOT_FIDELITY_MEMORY',
+    fidelity: 'SNAPSHOT_FIDELITY_MEMORY' as const,
     actorTemplateUid: slot.request.templateUid,
     sandboxRuntime: agent.ports.runtime.version,
     createTimeMs: agent.ports.clock.nowMs(),
-    files,
-  })
-  const copy = await agent.copies.adopt(folder, sealed)
-  if (identity !== undefined) agent.checked.remember(copy.folder, identity)
-  await rm(join(copy.folder, CHECKPOINT_COMPLETE_FILE), { force: true })
+  }
+  const copy = await agent.copies.adopt(folder, await markWhole(folder, facts))
+  agent.checked.remember(copy.folder, copy.identity)
   return copy
 }
 
-/** The row that a generation on this node has in its actor's status. */
-export const snapshotRow = (node: string, { manifest, digest, bytes }: SealedManifest): Snapshot => ({
+/** The row that a generation on this node has in its actor's status; the digest comes with its upload. */
+export const snapshotRow = (node: string, { manifest, bytes }: NodeCopy): Snapshot => ({
   generation: manifest.generation,
   owner: 'SNAPSHOT_OWNER_ACTOR',
   fidelity: manifest.fidelity,
@@ -82,7 +86,6 @@ export const snapshotRow = (node: string, { manifest, digest, bytes }: SealedMan
   locality: node,
   storageState: 'SNAPSHOT_STORAGE_STATE_PENDING',
   uri: snapshotUri(manifest.actorUid, manifest.generation),
-  manifestDigest: digest,
   bytes,
   sandboxRuntime: manifest.sandboxRuntime,
   createTimeMs: manifest.createTimeMs,

@@ -27,7 +27,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-test('a checkpoint leaves a sealed generation and no sandbox, and the actor goes on counting from it', async () => {
+test('a checkpoint leaves a generation that is sealed soon, and no sandbox, and the actor goes on counting from it', async () => {
   await world.command('Checkpoint', checkpointOf(actor, 1, 2))
   const { snapshot, ...rest } = await report(world, actor, 'Checkpointed')
   expect(rest).toMatchObject({ epoch: 1, sequence: 1 })
@@ -37,17 +37,14 @@ test('a checkpoint leaves a sealed generation and no sandbox, and the actor goes
     storageState: 'SNAPSHOT_STORAGE_STATE_PENDING',
     locality: 'node-1',
     uri: snapshotUri(actor.actorUid, 2),
-    manifestDigest: expect.stringMatching(/^blake3:[0-9a-f]{64}$/),
   })
+  expect(snapshot).not.toHaveProperty('manifestDigest')
   await world.agent.idle()
   expect(await world.runtime.list()).toEqual([])
   const folder = join(world.dataDir, 'snapshots', actor.actorUid, '2')
-  expect((await readdir(folder)).toSorted()).toEqual([
-    'manifest.json',
-    'memory.json',
-    'rootfs.json',
-    'volumes.json',
-  ])
+  const files = async () => (await readdir(folder)).toSorted().join(' ')
+  const sealed = 'manifest.json memory.json rootfs.json volumes.json'
+  await until('its manifest', async () => (await files()) === sealed || undefined)
   await runActor(world, actor, actor.start(2, snapshot))
   expect(await throughGate(world, actor, 2)).toMatchObject({ text: counts(2) })
 })

@@ -12,6 +12,7 @@ import { TAKEN, refused } from './replies.ts'
 export function handleCollectSnapshot(agent: Agent, data: NodeCommandData<'CollectSnapshot'>): Reply<null> {
   const { actorUid, generation } = data
   const dropped = agent.queues.offer(actorUid, async () => {
+    await agent.seals.cancel(actorUid, generation)
     await agent.uploads.cancel(actorUid, generation)
     await agent.copies.drop(actorUid, generation)
   })

@@ -8,6 +8,7 @@ import { TAKEN, refused } from './replies.ts'
 export function handleDropSnapshot(agent: Agent, data: NodeCommandData<'DropSnapshot'>): Reply<null> {
   const { actorUid, generation } = data
   const queued = agent.queues.offer(actorUid, async () => {
+    await agent.seals.cancel(actorUid, generation)
     await agent.uploads.cancel(actorUid, generation)
     await agent.copies.drop(actorUid, generation)
     agent.outbox.send(data, { type: 'SnapshotDropped', data: { generation } })

@@ -19,7 +19,7 @@ export function handleInventory(agent: Agent, { actorUid }: NodeCommandData<'Inv
     snapshots: copies.map((copy) => ({
       actorUid: copy.actorUid,
       generation: copy.generation,
-      manifestDigest: copy.digest,
+      ...(copy.digest === undefined ? {} : { manifestDigest: copy.digest }),
       bytes: copy.bytes,
       uploading: agent.uploads.isUnderWay(copy.actorUid, copy.generation),
     })),

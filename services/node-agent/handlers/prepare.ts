@@ -21,14 +21,14 @@ export function handlePrepare(agent: Agent, data: NodeCommandData<'Prepare'>): R
   return admitted(agent, admit(agent, data, data, data.prepareId), data.ttlMs)
 }
 
-/** True when the place that is being made serves this start too. */
+/** True when the place that is being made serves this start too. A generation's folder in the store names no other. */
 export const isSameStart = (
   slot: Slot,
   data: Pick<NodeCommandData<'Prepare'>, 'worker' | 'templateUid' | 'snapshot'>,
 ): boolean =>
   slot.request.worker === data.worker &&
   slot.request.templateUid === data.templateUid &&
-  slot.request.snapshot?.manifestDigest === data.snapshot?.manifestDigest
+  slot.request.snapshot?.uri === data.snapshot?.uri
 
 function admitted(agent: Agent, slot: Slot, ttlMs: number): Reply<Admission> {
   slot.keep?.()

@@ -8,7 +8,8 @@ import type { Log } from '../log.ts'
  * sent again with the same id until it is answered.
  */
 export interface Outbox {
-  send(actor: ActorNames, report: DomainReport): void
+  /** Resolves when it was answered, or given up; nobody need wait. */
+  send(actor: ActorNames, report: DomainReport): Promise<void>
   pending(): number
   /** Gives up what is not answered yet: reconciliation makes up for it. */
   stop(): void
@@ -39,10 +40,10 @@ export function createOutbox(world: World): Outbox {
   }
   return {
     send(actor, report) {
-      if (stop.signal.aborted) return
+      if (stop.signal.aborted) return Promise.resolve()
       if (pending >= LIMITS.reportsPendingMax) {
         world.log('error', `report ${report.type} of ${actor.name} dropped: ${pending} wait already`)
-        return
+        return Promise.resolve()
       }
       pending += 1
       const tail = (tails.get(actor.actorUid) ?? Promise.resolve())
@@ -52,6 +53,7 @@ export function createOutbox(world: World): Outbox {
           if (tails.get(actor.actorUid) === tail) tails.delete(actor.actorUid)
         })
       tails.set(actor.actorUid, tail)
+      return tail
     },
     pending: () => pending,
     stop: () => stop.abort(),

@@ -1,11 +1,16 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import { parentPort } from 'node:worker_threads'
+import { setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
 import { Blake3Hasher } from '@napi-rs/blake-hash'
 
 /** Digests large files off the main thread, so that the gate goes on serving. One request in, one answer out, in order. */
 /** Small enough to stay in the cache between the read and the hash: half the time of chunks of a MiB. */
 const CHUNK_BYTES = 64 * 1024
 const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+
+const { niceness } = workerData as { readonly niceness: number }
+// on Linux this thread only
+if (niceness > 0) setPriority(niceness)
 
 parentPort?.on('message', ({ id, path }: { id: number; path: string }) => {
   const answer = { id, ...digestOrError(path) }

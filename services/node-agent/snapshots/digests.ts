@@ -16,7 +16,8 @@ export const digestOf = (bytes: Uint8Array): string =>
 
 type Answer = { readonly id: number; readonly digest?: string; readonly error?: string }
 
-export function createDigests(): Digests {
+/** @param niceness of the thread, 0 to 19: 19 takes only what nobody else wants */
+export function createDigests(niceness = 0): Digests {
   const waiting = new Map<number, PromiseWithResolvers<string>>()
   let worker: Worker | undefined
   let serial = 0
@@ -27,7 +28,7 @@ export function createDigests(): Digests {
     waiting.clear()
   }
   const start = (): Worker => {
-    const made = new Worker(new URL('digest-worker.ts', import.meta.url))
+    const made = new Worker(new URL('digest-worker.ts', import.meta.url), { workerData: { niceness } })
     made.unref()
     made.on('error', failAll)
     made.on('message', ({ id, digest, error }: Answer) => {

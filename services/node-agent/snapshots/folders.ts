@@ -10,6 +10,8 @@ export type SnapshotFolders = {
 }
 
 export const MANIFEST_FILE = 'manifest.json'
+/** Commit mark of a generation on this node until its manifest is written. */
+export const UNSEALED_FILE = 'unsealed.json'
 /** Written by the process that checkpoints, last, so that it tells even when the agent has died meanwhile. */
 export const CHECKPOINT_COMPLETE_FILE = 'checkpoint-complete'
 

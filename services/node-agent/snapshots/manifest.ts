@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { manifestSchema } from '@torpor/contracts'
@@ -5,33 +6,27 @@ import type { Manifest } from '@torpor/contracts'
 import { replaceFile } from '../state/durable-file.ts'
 import type { Digests } from './digests.ts'
 import { digestOf } from './digests.ts'
-import { CHECKPOINT_COMPLETE_FILE, MANIFEST_FILE } from './folders.ts'
+import { CHECKPOINT_COMPLETE_FILE, MANIFEST_FILE, UNSEALED_FILE } from './folders.ts'
 
-/** A manifest and the digest of its exact bytes, by which a generation is known everywhere. */
+/** A manifest, the digest of its exact bytes, by which a generation is known everywhere, and the bytes of its files. */
 export type SealedManifest = { readonly manifest: Manifest; readonly digest: string; readonly bytes: number }
 
-const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, CHECKPOINT_COMPLETE_FILE])
+const NOT_OF_THE_GENERATION = new Set([MANIFEST_FILE, UNSEALED_FILE, CHECKPOINT_COMPLETE_FILE])
 
-type ListedFile = { readonly path: string; readonly bytes: number }
-
-/** Names and sizes of every file in `folder`, also of those in folders inside. */
-export async function listFiles(folder: string): Promise<readonly ListedFile[]> {
+/** Every file in `folder`, also those in folders inside, by name: its path there and what it is just now. */
+export async function listFiles(
+  folder: string,
+): Promise<readonly { readonly path: string; readonly stats: BigIntStats }[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
   const paths = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter((path) => !NOT_OF_THE_GENERATION.has(path))
     .toSorted()
-  return Promise.all(paths.map(async (path) => ({ path, bytes: (await stat(join(folder, path))).size })))
+  return Promise.all(
+    paths.map(async (path) => ({ path, stats: await stat(join(folder, path), { bigint: true }) })),
+  )
 }
-
-/** The files as a manifest names them. */
-export const describeFiles = (
-  folder: string,
-  files: readonly ListedFile[],
-  digests: Digests,
-): Promise<Manifest['files']> =>
-  Promise.all(files.map(async (file) => ({ ...file, digest: await digests.ofFile(join(folder, file.path)) })))
 
 /**
  * Writes the manifest, which commits the generation in `folder`. It survives the end of this process; a power cut may take the
@@ -81,5 +76,5 @@ export async function damageOf(
 const sealedOf = (bytes: Uint8Array, manifest: Manifest): SealedManifest => ({
   manifest,
   digest: digestOf(bytes),
-  bytes: manifest.files.reduce((sum, file) => sum + file.bytes, bytes.byteLength),
+  bytes: manifest.files.reduce((sum, file) => sum + file.bytes, 0),
 })

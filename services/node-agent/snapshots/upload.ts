@@ -7,7 +7,7 @@ import type { Digests } from './digests.ts'
 import { digestOf } from './digests.ts'
 import { MANIFEST_FILE } from './folders.ts'
 import { damageOf } from './manifest.ts'
-import type { NodeCopy } from './node-copies.ts'
+import type { SealedCopy } from './node-copies.ts'
 
 /**
  * Copies a generation into the store: files side by side, the manifest last and only if there is none, which commits it.
@@ -16,7 +16,7 @@ import type { NodeCopy } from './node-copies.ts'
 export async function upload(
   store: SnapshotStore,
   digests: Digests,
-  copy: NodeCopy,
+  copy: SealedCopy,
   uri: string,
   signal: AbortSignal,
 ): Promise<void> {

@@ -4,7 +4,8 @@ import { createSemaphore } from '../ordering/semaphore.ts'
 import type { ActorNames } from '../domain/slot.ts'
 import type { Outbox } from '../reports/outbox.ts'
 import type { Digests } from './digests.ts'
-import type { NodeCopies } from './node-copies.ts'
+import type { SealedCopy } from './node-copies.ts'
+import type { Seals } from './seals.ts'
 import { upload } from './upload.ts'
 
 /** Uploads of this node: each generation once at a time, few at once, behind wakes. */
@@ -19,7 +20,7 @@ export interface Uploads {
 
 export function createUploads(world: {
   readonly store: SnapshotStore
-  readonly copies: NodeCopies
+  readonly seals: Seals
   readonly digests: Digests
   readonly outbox: Outbox
   readonly clock: Clock
@@ -27,14 +28,14 @@ export function createUploads(world: {
   const permits = createSemaphore(LIMITS.uploadsAtOnceMax)
   const flights = new Map<string, { readonly abort: AbortController; readonly done: Promise<void> }>()
 
-  const copyUp = async (request: NodeCommandData<'Upload'>, signal: AbortSignal): Promise<number> => {
+  const copyUp = async (request: NodeCommandData<'Upload'>, signal: AbortSignal): Promise<SealedCopy> => {
     const { actorUid, generation, manifestDigest, uri } = request
-    const copy = world.copies.find(actorUid, generation)
+    const copy = await world.seals.sealed(actorUid, generation)
     if (copy === undefined) throw fault('SNAPSHOT_UNKNOWN', uri, { detail: 'this node has no copy of it' })
-    if (copy.digest !== manifestDigest)
+    if (manifestDigest !== undefined && copy.digest !== manifestDigest)
       throw fault('SNAPSHOT_DAMAGED', uri, { detail: `the copy here is ${copy.digest}` })
     await upload(world.store, world.digests, copy, uri, signal)
-    return copy.bytes
+    return copy
   }
   const run = async (request: NodeCommandData<'Upload'>, signal: AbortSignal): Promise<void> => {
     const { generation, manifestDigest, uri } = request
@@ -43,9 +44,9 @@ export function createUploads(world: {
     const actor: ActorNames = request
     try {
       signal.throwIfAborted()
-      const bytes = await copyUp(request, signal)
+      const { digest, bytes } = await copyUp(request, signal)
       const elapsedMs = world.clock.monotonicMs() - beganMs
-      const data = { generation, manifestDigest, uri, bytes, elapsedMs }
+      const data = { generation, manifestDigest: digest, uri, bytes, elapsedMs }
       world.outbox.send(actor, { type: 'Uploaded', data })
     } catch (error) {
       if (signal.aborted) return

@@ -23,10 +23,9 @@ export const reportCheckpointed: Rule<'ReportCheckpointed'> = (actor, data, cont
   return accept([suspendedAsync(actor, kept, phasesMs, context.nowMs)])
 }
 
-const isKnown = (actor: Actor, { generation, manifestDigest }: Snapshot): boolean =>
-  [snapshotOf(actor, generation), actor.suspend?.checkpointed].some(
-    (row) => row?.generation === generation && row.manifestDigest === manifestDigest,
-  )
+/** A generation is never used twice: the same number is the same image. */
+const isKnown = (actor: Actor, { generation }: Snapshot): boolean =>
+  [snapshotOf(actor, generation), actor.suspend?.checkpointed].some((row) => row?.generation === generation)
 
 const keptOnNode = (snapshot: Snapshot, node: string): Snapshot => ({
   ...snapshot,

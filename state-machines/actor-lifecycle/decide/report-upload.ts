@@ -13,10 +13,10 @@ export const reportUploaded: Rule<'ReportUploaded'> = (actor, data, context) => 
   const { generation, manifestDigest, uri } = data
   const row = waiting(actor, generation)
   if (row === undefined) return accept([])
-  if (row.manifestDigest !== manifestDigest) return otherBytes(actor, generation)
+  if (isOther(row, manifestDigest)) return otherBytes(actor, generation)
   const released = lowerGenerations(actor, generation).map(releasedEvent)
   if (row === actor.suspend?.checkpointed) {
-    return accept([suspendedSync(actor, row, uri, context.nowMs), ...released])
+    return accept([suspendedSync(actor, { ...row, manifestDigest, uri }, context.nowMs), ...released])
   }
   const completed: DomainEvent = { type: 'SnapshotCompleted', data: { generation, manifestDigest, uri } }
   return accept([completed, ...released])
@@ -27,12 +27,16 @@ export const reportUploadFailed: Rule<'ReportUploadFailed'> = (actor, data, { no
   const { generation, manifestDigest, code, message } = data
   const row = waiting(actor, generation)
   if (row === undefined || isSuperseded(actor, row)) return accept([])
-  if (row.manifestDigest !== manifestDigest) return otherBytes(actor, generation)
+  if (isOther(row, manifestDigest)) return otherBytes(actor, generation)
   const attempts = row.attempts + 1
   const nextAttemptAtMs = nowMs + uploadBackoffMs(attempts)
   const failed = { generation, attempts, nextAttemptAtMs, lastError: `${code}: ${message}` }
   return accept([{ type: 'SnapshotUploadFailed', data: failed }])
 }
+
+/** Until an upload tells, the log does not know what the node's copy is. */
+const isOther = (row: Snapshot, manifestDigest: string | undefined): boolean =>
+  row.manifestDigest !== undefined && row.manifestDigest !== manifestDigest
 
 /** The generation whose upload is not done; undefined also when a revert has given it up already. */
 function waiting(actor: Actor, generation: number): Snapshot | undefined {
@@ -46,14 +50,9 @@ function waiting(actor: Actor, generation: number): Snapshot | undefined {
 const isSuperseded = (actor: Actor, row: Snapshot): boolean =>
   row.generation < (newestSnapshot(actor)?.generation ?? 0)
 
-const suspendedSync = (
-  actor: Actor,
-  row: Snapshot,
-  uri: string,
-  nowMs: number,
-): EventOf<'ActorSuspended'> => {
+const suspendedSync = (actor: Actor, row: Snapshot, nowMs: number): EventOf<'ActorSuspended'> => {
   const { nextAttemptAtMs: _next, lastError: _error, ...rest } = row
-  const snapshot: Snapshot = { ...rest, uri, storageState: 'SNAPSHOT_STORAGE_STATE_COMPLETED' }
+  const snapshot: Snapshot = { ...rest, storageState: 'SNAPSHOT_STORAGE_STATE_COMPLETED' }
   const detachAtMs = nowMs + actor.spec.snapshotConfig.detachDelay
   return { type: 'ActorSuspended', data: { snapshot, phasesMs: {}, detachAtMs } }
 }
