@@ -1,4 +1,4 @@
-/** Makes a place for an actor: a created sandbox with its files, in the control group of its worker; nothing of it runs. */
+/** Makes a place for an actor: a created sandbox with its files; nothing of it runs. */
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { fault, type PreparedSandbox, type SandboxSpec } from '@torpor/contracts
 import { z } from 'zod'
 import type { SandboxShape } from './bundle.ts'
 import type { Image } from './images.ts'
-import { forget, memoryLimitMib, newSandbox, type Context, type Sandbox } from './sandbox.ts'
+import { forget, newSandbox, type Context, type Sandbox } from './sandbox.ts'
 import { nodeCgroup } from './slot-maker.ts'
 import type { SlotRecord } from './slot.ts'
 import { unpackVolumes } from './volumes.ts'
@@ -50,18 +50,7 @@ function book(context: Context, slot: SlotRecord, spec: SandboxSpec, shape: Sand
   const record: SlotRecord = { ...slot, state: 'prepared', sandboxId, cpuMilli, memoryMib, cgroup }
   // the record first: an agent that dies in between finds the processes in one of the two groups
   context.folders.write(record)
-  // the kernel takes some 10 ms for it: it goes on while runsc begins to restore
-  const moved = moveInto(context, slot.cgroup, record)
-  moved.catch(() => undefined)
-  return newSandbox(record, shape, moved)
-}
-
-/** Into a control group of its own below its worker's, with its limits. */
-async function moveInto({ cgroups }: Context, from: string, record: SlotRecord): Promise<void> {
-  await cgroups.make(record.cgroup, { memoryMib: memoryLimitMib(record) })
-  if (from === record.cgroup) return
-  await cgroups.move(from, record.cgroup)
-  await cgroups.remove(from)
+  return newSandbox(record, shape)
 }
 
 /** A snapshot needs the very image it was made with, whatever its tag names today. */

@@ -11,7 +11,17 @@ import { checkpoint } from './checkpoint.ts'
 import { prepare } from './prepare.ts'
 import { runtimeVersion } from './runtime-version.ts'
 import { mustSucceed } from './runsc.ts'
-import { forget, limitCpu, newSandbox, nowRuns, save, watch, type Context, type Sandbox } from './sandbox.ts'
+import {
+  enterWorker,
+  forget,
+  limitCpu,
+  newSandbox,
+  nowRuns,
+  save,
+  watch,
+  type Context,
+  type Sandbox,
+} from './sandbox.ts'
 import { turns } from './turns.ts'
 
 /** Takes over what an earlier agent left, then offers the verbs. */
@@ -79,7 +89,7 @@ export async function gvisorRuntime(context: Context): Promise<SandboxRuntime> {
 async function start(context: Context, sandboxId: string, sandbox: Sandbox): Promise<void> {
   if (sandbox.record.state === 'running') return
   save(context, sandbox, { state: 'running' })
-  const [result] = await Promise.all([context.runsc.start(sandbox.record.id), sandbox.moved])
+  const [result] = await Promise.all([context.runsc.start(sandbox.record.id), enterWorker(context, sandbox)])
   if (result.code !== 0) save(context, sandbox, { state: 'prepared' })
   mustSucceed(result, 'start', sandboxId)
   nowRuns(context, sandbox)
@@ -96,7 +106,7 @@ async function restore(
   const begunMs = performance.now()
   // the record first: whoever finds it with processes takes them for an actor's
   save(context, sandbox, { state: 'running' })
-  const [result] = await Promise.all([held.release(folder), sandbox.moved])
+  const [result] = await Promise.all([held.release(folder), enterWorker(context, sandbox)])
   if (result.code !== 0) {
     save(context, sandbox, { state: 'prepared' })
     const said = result.stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? ''

@@ -4,7 +4,7 @@ import type { SandboxShape } from './bundle.ts'
 import { watchExit } from './exit-watch.ts'
 import type { Images } from './images.ts'
 import { GVISOR_LIMITS } from './options.ts'
-import type { SlotMaker, SlotParts } from './slot-maker.ts'
+import { nodeCgroup, type SlotMaker, type SlotParts } from './slot-maker.ts'
 import type { SlotRecord } from './slot.ts'
 
 export type Sandbox = {
@@ -12,8 +12,8 @@ export type Sandbox = {
   readonly exit: PromiseWithResolvers<SandboxExit>
   watch: AbortController
   burst: NodeJS.Timeout | undefined
-  /** Settles when its processes are in the control group of its worker. */
-  readonly moved: Promise<void>
+  /** Settles when its processes are in the control group of its worker; absent until it is let go. */
+  moved?: Promise<void>
   /** What to make ahead once this one runs; unknown of one that an earlier agent started. */
   readonly shape: SandboxShape | undefined
 }
@@ -34,13 +34,26 @@ export type Context = SlotParts & {
   readonly remains: Set<Remains>
 }
 
-export function newSandbox(
-  record: SlotRecord,
-  shape: SandboxShape | undefined,
-  moved: Promise<void> = Promise.resolve(),
-): Sandbox {
+export function newSandbox(record: SlotRecord, shape: SandboxShape | undefined): Sandbox {
   const exit = Promise.withResolvers<SandboxExit>()
-  return { record, exit, watch: new AbortController(), burst: undefined, moved, shape }
+  return { record, exit, watch: new AbortController(), burst: undefined, shape }
+}
+
+/**
+ * From the node's control group into its own below its worker's, with its limits. The kernel makes each of these steps wait
+ * for some milliseconds: it goes on while the sandbox begins to run, when nothing else of the agent waits for the disk.
+ */
+export function enterWorker(context: Context, sandbox: Sandbox): Promise<void> {
+  sandbox.moved ??= moveInto(context, sandbox.record)
+  return sandbox.moved
+}
+
+async function moveInto({ cgroups, options }: Context, record: SlotRecord): Promise<void> {
+  const from = `${nodeCgroup(options)}/${record.id}`
+  await cgroups.make(record.cgroup, { memoryMib: memoryLimitMib(record) })
+  if (from === record.cgroup) return
+  await cgroups.move(from, record.cgroup)
+  await cgroups.remove(from)
 }
 
 export function save({ folders }: Context, sandbox: Sandbox, change: Partial<SlotRecord>): void {
@@ -99,6 +112,6 @@ export async function forget(context: Context, sandboxId: string, sandbox: Sandb
   clearTimeout(sandbox.burst)
   // another sandbox of the same actor may be there already
   if (context.sandboxes.get(sandboxId) === sandbox) context.sandboxes.delete(sandboxId)
-  await sandbox.moved.catch(() => undefined)
+  await sandbox.moved?.catch(() => undefined)
   await context.slots.release(sandbox.record)
 }
