@@ -113,6 +113,15 @@ describe('a whole loop on a real bus with simulated sandboxes', () => {
     expect(awake.worker?.sequence).toBe(place?.worker?.sequence)
   })
 
+  test('a suspend that comes while a resume ends waits for it', async () => {
+    const handle = system.client.actor('demo', 'hasty')
+    await handle.create({ template: 'counter' })
+    const waking = handle.resume()
+    await system.until('hasty', ({ state }) => state === 'ACTOR_STATE_RESUMING')
+    expect((await handle.suspend({ mode: 'async' })).state).toBe('ACTOR_STATE_SUSPENDED')
+    await waking
+  })
+
   test.each([
     [
       'an unknown template',

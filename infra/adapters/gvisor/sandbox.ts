@@ -103,7 +103,7 @@ export function liftLimits({ cgroups, options }: Context, { burst, record }: San
     .catch((cause: unknown) => options.onNote(`${record.id} keeps its limits: ${String(cause)}`))
 }
 
-export const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): number =>
+const memoryLimitMib = ({ memoryMib }: Pick<SlotRecord, 'memoryMib'>): number =>
   memoryMib + GVISOR_LIMITS.overheadMib
 
 /** Ends what lives of it and gives all of it back. */
