@@ -333,3 +333,17 @@ export const refusalOf = (thrown: unknown): Refusal =>
 function entry(status: number, exitCode: number, retry: Retry, problem: string, remedy: string): ErrorEntry {
   return { status, exitCode, retry, problem, remedy }
 }
+
+/** Codes by which whoever should decide says that it decided nothing, or that nobody was there to decide. */
+const UNDECIDED: ReadonlySet<ErrorCode> = new Set([
+  'BUS_UNAVAILABLE',
+  'LOG_UNAVAILABLE',
+  'SHARD_BUSY',
+  'SHARD_MOVED',
+])
+
+/**
+ * True when the command may still be decided: the same bytes, with the same id, are sent again. Any other refusal is an answer.
+ * @example isUndecided('SHARD_MOVED') // true
+ */
+export const isUndecided = (code: ErrorCode): boolean => UNDECIDED.has(code)

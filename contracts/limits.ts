@@ -71,8 +71,8 @@ export const LIMITS = {
   uploadBackoffMsMax: 60_000,
   resumeDeadlineMs: 120_000,
   suspendDeadlineMs: 300_000,
-  /** A suspend waits so long for a resume that is about to end: an actor answers a moment before the log says that it runs. */
-  suspendAwaitsStartMs: 2_000,
+  /** A suspend or revert waits so long for a resume that is about to end: an actor answers a moment before the log says that it runs. */
+  startAwaitedMs: 2_000,
   revertDeadlineMs: 60_000,
   deleteDeadlineMs: 60_000,
   restoreAttemptsMax: 2,

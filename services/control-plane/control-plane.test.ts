@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Actor, Reply } from '@torpor/contracts'
 import { actorRef, ANSWER_WHEN_HEADER, LIMITS, SUBJECTS } from '@torpor/contracts'
+import type { ActorHandle } from '@torpor/sdk'
 import { COUNTER_SPEC, condition, startTestSystem } from './testing/system.ts'
 import type { TestSystem } from './testing/system.ts'
 
@@ -113,13 +114,21 @@ describe('a whole loop on a real bus with simulated sandboxes', () => {
     expect(awake.worker?.sequence).toBe(place?.worker?.sequence)
   })
 
-  test('a suspend that comes while a resume ends waits for it', async () => {
-    const handle = system.client.actor('demo', 'hasty')
+  test.each([
+    ['suspend', (handle: ActorHandle) => handle.suspend({ mode: 'async' })],
+    ['revert', (handle: ActorHandle) => handle.revert()],
+  ])('a %s that comes while a resume ends waits for it', async (verb, ask) => {
+    const handle = system.client.actor('demo', `hasty-${verb}`)
     await handle.create({ template: 'counter' })
+    const letGo = system.runtime.holdRestores()
     const waking = handle.resume()
-    await system.until('hasty', ({ state }) => state === 'ACTOR_STATE_RESUMING')
-    expect((await handle.suspend({ mode: 'async' })).state).toBe('ACTOR_STATE_SUSPENDED')
-    await waking
+    await system.until(handle.ref.name, ({ state }) => state === 'ACTOR_STATE_RESUMING')
+    const asked = ask(handle)
+    // The owner has read the second command when it answers a question asked after it.
+    await handle.get()
+    letGo()
+    expect((await asked).state).toBe('ACTOR_STATE_SUSPENDED')
+    await waking.catch(() => undefined)
   })
 
   test.each([

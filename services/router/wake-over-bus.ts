@@ -3,13 +3,13 @@ import {
   ALL,
   ANSWER_WHEN_HEADER,
   displayName,
+  isUndecided,
   LIMITS,
   refusalOf,
   refuse,
   requestAgain,
 } from '@torpor/contracts'
 import { ownerDoor } from '@torpor/sdk'
-import { isDecided } from './domain/wake-refusals.ts'
 import type { Placed, Wake, WatchCapacity } from './wake.ts'
 
 /** The wake port over the fast door of the bus: `ResumeActor` to the owner of the actor's shard. */
@@ -47,7 +47,7 @@ export function capacityOverBus(bus: Bus): WatchCapacity {
   }
 }
 
-const isFinal = (reply: Reply<unknown>): boolean => reply.ok || isDecided(reply.error)
+const isFinal = (reply: Reply<unknown>): boolean => reply.ok || !isUndecided(reply.error.code)
 
 const parse = (answer: Uint8Array): Reply<{ actor?: Actor }> =>
   JSON.parse(new TextDecoder().decode(answer)) as Reply<{ actor?: Actor }>

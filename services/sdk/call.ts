@@ -1,5 +1,5 @@
-import type { Clock, ErrorCode, Random, Refusal, Reply } from '@torpor/contracts'
-import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
+import type { Clock, Random, Refusal, Reply } from '@torpor/contracts'
+import { isUndecided, LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@torpor/contracts'
 
 /**
  * One request, sent again until it is answered for good.
@@ -7,13 +7,6 @@ import { LIMITS, TorporError, refusalOf, refuse, requestAgain, sleep } from '@to
  *    Within an attempt too: who took it may have ended with it.
  * 2. Only codes that say "not decided" are tried again; a refusal is an answer.
  */
-
-const TRIED_AGAIN: ReadonlySet<ErrorCode> = new Set([
-  'BUS_UNAVAILABLE',
-  'SHARD_MOVED',
-  'SHARD_BUSY',
-  'LOG_UNAVAILABLE',
-])
 
 export type CallWorld = { readonly clock: Clock; readonly random: Random }
 
@@ -37,7 +30,7 @@ export async function callUntilAnswered(world: CallWorld, call: Call): Promise<u
     const reply = await untilAborted(attemptOnce(world, call, leftMs()), call.signal)
     if (reply.ok) return reply.result
     const delayMs = backoffMs(attempt, world.random)
-    const mayTryAgain = TRIED_AGAIN.has(reply.error.code) && attempt < LIMITS.rpcAttemptsMax
+    const mayTryAgain = isUndecided(reply.error.code) && attempt < LIMITS.rpcAttemptsMax
     if (!mayTryAgain || delayMs >= leftMs()) throw new TorporError(reply.error)
     await untilAborted(sleep(world.clock, delayMs), call.signal)
   }
@@ -63,7 +56,7 @@ async function attemptOnce(world: CallWorld, call: Call, leftMs: number): Promis
   }
 }
 
-const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !TRIED_AGAIN.has(reply.error.code)
+const isDecided = (reply: Reply<unknown>): boolean => reply.ok || !isUndecided(reply.error.code)
 
 function parseReply(bytes: Uint8Array, id: string): Reply<unknown> {
   const text = new TextDecoder().decode(bytes)

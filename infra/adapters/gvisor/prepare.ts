@@ -31,7 +31,7 @@ export async function prepare(
     return { sandboxId, ipAddress: networks.adopt(there.record.networkIndex).ipAddress }
   const shape: SandboxShape = { ...spec, image: await imageOf(context, spec, folder) }
   const slot = await slots.take(shape)
-  if (folder !== undefined) slots.heldRestore(slot)
+  if (folder !== undefined) slots.hold(slot)
   const sandbox = book(context, slot, spec, shape)
   try {
     if (folder !== undefined) await unpackVolumes(folder, folders.folderOf(slot.id))

@@ -102,11 +102,13 @@ async function restore(
   folder: string,
 ): Promise<{ readonly phasesMs: Readonly<Record<string, number>> }> {
   if (sandbox.record.state === 'running') return { phasesMs: {} }
-  const held = context.slots.heldRestore(sandbox.record)
   const begunMs = performance.now()
   // the record first: whoever finds it with processes takes them for an actor's
   save(context, sandbox, { state: 'running' })
-  const [result] = await Promise.all([held.release(folder), enterWorker(context, sandbox)])
+  const [result] = await Promise.all([
+    context.slots.restore(sandbox.record, folder),
+    enterWorker(context, sandbox),
+  ])
   if (result.code !== 0) {
     save(context, sandbox, { state: 'prepared' })
     const said = result.stderr.trim().split('\n').at(-1)?.slice(0, 300) ?? ''

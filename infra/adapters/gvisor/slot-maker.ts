@@ -6,14 +6,17 @@ import type { Cgroups } from './cgroups.ts'
 import type { NetworkPool } from './network-pool.ts'
 import type { HeldRestore } from './held-restore.ts'
 import { GVISOR_LIMITS, type GvisorOptions } from './options.ts'
+import type { CommandResult } from './run-command.ts'
 import { mustSucceed, type Runsc } from './runsc.ts'
 import { closeLog, type SlotFolders, type SlotRecord } from './slot.ts'
 
 export type SlotMaker = {
   /** A created sandbox of this shape: one made ahead, else a new one. */
   take(shape: SandboxShape): Promise<SlotRecord>
-  /** The restore that waits to be let go in this slot; started now if none was. */
-  heldRestore(record: SlotRecord): HeldRestore
+  /** Starts the restore of this slot, held, unless it was. */
+  hold(record: SlotRecord): void
+  /** Lets it go with this generation; its result when it has ended. */
+  restore(record: SlotRecord, folder: string): Promise<CommandResult>
   /** Ends what lives of it, and gives everything back. Idempotent. */
   release(record: SlotRecord): Promise<void>
   /** Makes one of this shape ahead, soon, unless there is one. */
@@ -41,10 +44,15 @@ export function slotMaker(parts: SlotParts): SlotMaker {
   const wanted = new Set<string>()
   const stop = new AbortController()
 
-  const heldRestore = (record: SlotRecord): HeldRestore => {
+  const hold = (record: SlotRecord): HeldRestore => {
     const restore = held.get(record.id) ?? runsc.holdRestore(record.id, folders.folderOf(record.id))
     held.set(record.id, restore)
     return restore
+  }
+  const restore = (record: SlotRecord, folder: string): Promise<CommandResult> => {
+    const mine = hold(record)
+    held.delete(record.id)
+    return mine.release(folder)
   }
   const release = async (record: SlotRecord): Promise<void> => {
     held.get(record.id)?.drop()
@@ -93,7 +101,7 @@ export function slotMaker(parts: SlotParts): SlotMaker {
   const fill = async (shape: SandboxShape, key: string): Promise<void> => {
     await pause(GVISOR_LIMITS.aheadDelayMs, undefined, { signal: stop.signal, ref: false })
     const record = await create(shape)
-    heldRestore(record)
+    hold(record)
     const oldest = ahead.size < options.sandboxesAheadMax ? undefined : ahead.values().next().value
     ahead.set(key, record)
     if (oldest === undefined) return
@@ -108,7 +116,8 @@ export function slotMaker(parts: SlotParts): SlotMaker {
       // one that died meanwhile fails to start, and whoever asked for it asks for another
       return ready ?? create(shape)
     },
-    heldRestore,
+    hold,
+    restore,
     release,
     makeAhead: (shape) => {
       const key = shapeKey(shape)
@@ -130,7 +139,7 @@ export function slotMaker(parts: SlotParts): SlotMaker {
       const all = [...ahead.values()]
       ahead.clear()
       await Promise.all(all.map(release))
-      for (const restore of held.values()) restore.drop()
+      for (const waiting of held.values()) waiting.drop()
     },
   }
 }

@@ -13,6 +13,7 @@ import type { LocalStack } from '../supervisor/local-stack.ts'
 import { findTool } from '../supervisor/tool-paths.ts'
 import { awaitCondition } from './await-condition.ts'
 import { demoDocuments } from './demo-documents.ts'
+import { awaitGoldenSnapshot } from './golden-snapshot.ts'
 import { natsCli } from './nats-cli.ts'
 import type { NatsCli } from './nats-cli.ts'
 
@@ -39,10 +40,7 @@ describe.skipIf(binary === undefined)(`the NATS CLI ${reason}`, () => {
     bus = await connectNats({ url: stack.natsUrl, name: 'a test' })
     client = createClient({ bus: bus.bus, feed: bus.feed })
     for (const document of demoDocuments('simulated:counter')) await client.apply(document)
-    await condition('the golden snapshot', async () => {
-      const { golden } = await client.template('demo', 'counter').get()
-      return golden.phase === 'READY' || undefined
-    })
+    await awaitGoldenSnapshot(client, systemClock)
     await client.actor('demo', 'my-counter-1').create({ template: 'counter' })
   })
   afterAll(async () => {

@@ -3,13 +3,13 @@ import { TorporError, fault, sleep } from '@torpor/contracts'
 import { awaitCondition } from './await-condition.ts'
 import { countOnce } from './count.ts'
 import type { CounterAnswer } from './counter-client.ts'
-import { DEMO_ATESPACE, DEMO_POOL, DEMO_TEMPLATE, demoDocuments } from './demo-documents.ts'
+import { DEMO_POOL, DEMO_TEMPLATE, demoDocuments } from './demo-documents.ts'
+import { awaitGoldenSnapshot } from './golden-snapshot.ts'
 import { writeLedger } from './ledger.ts'
 import type { Stage } from './stage.ts'
 import { measure } from './stage.ts'
 import { ms, snapshotRow } from './tell.ts'
 
-const GOLDEN_MS_MAX = 120_000
 const STATE_MS_MAX = 120_000
 const FIRST_CALLS = 5
 
@@ -21,14 +21,7 @@ export async function makeTemplate(stage: Stage, image: string): Promise<ActorTe
   for (const document of demoDocuments(image)) {
     tell.line(`${document.kind} ${document.metadata.name}: ${await client.apply(document)}`)
   }
-  const look = async (): Promise<ActorTemplate | undefined> => {
-    const found = await client.template(DEMO_ATESPACE, DEMO_TEMPLATE).get()
-    return found.golden.phase === 'PENDING' ? undefined : found
-  }
-  const template = await awaitCondition(clock, `template ${DEMO_TEMPLATE}`, GOLDEN_MS_MAX, look, signal)
-  if (template.golden.phase === 'FAILED') {
-    throw fault('TEMPLATE_FAILED', DEMO_TEMPLATE, { detail: template.golden.errorMessage ?? '' })
-  }
+  const template = await awaitGoldenSnapshot(client, clock, signal)
   const bytes = template.golden.snapshot?.bytes ?? 0
   tell.line(`golden snapshot taken: ${(bytes / 1e6).toFixed(1)} MB, pool ${DEMO_POOL} has its workers`)
   return template

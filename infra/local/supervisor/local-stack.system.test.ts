@@ -12,6 +12,7 @@ import type { TorporClient } from '@torpor/sdk'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { awaitCondition } from '../story/await-condition.ts'
 import { demoDocuments } from '../story/demo-documents.ts'
+import { awaitGoldenSnapshot } from '../story/golden-snapshot.ts'
 import { choosePort } from './choose-port.ts'
 import { startLocalStack } from './local-stack.ts'
 import type { LocalStack } from './local-stack.ts'
@@ -47,10 +48,7 @@ describe('the bus of a local stack', () => {
     })
     client = createClient({ bus: nats.bus, feed: nats.feed })
     for (const document of demoDocuments('simulated:counter')) await client.apply(document)
-    await awaitCondition(systemClock, 'the golden snapshot', COMES_TO_BE_MS_MAX, async () => {
-      const { golden } = await client.template('demo', 'counter').get()
-      return golden.phase === 'READY' || undefined
-    })
+    await awaitGoldenSnapshot(client, systemClock)
     await client.actor('demo', 'by-hand').create({ template: 'counter' })
   })
   afterAll(async () => {

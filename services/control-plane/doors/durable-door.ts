@@ -1,5 +1,13 @@
-import type { DurableCommand, DurableCommands, ErrorCode, Refusal } from '@torpor/contracts'
-import { LIMITS, parseCommandSubject, refusalOf, refuse, shardOf, sleep } from '@torpor/contracts'
+import type { DurableCommand, DurableCommands, Refusal } from '@torpor/contracts'
+import {
+  isUndecided,
+  LIMITS,
+  parseCommandSubject,
+  refusalOf,
+  refuse,
+  shardOf,
+  sleep,
+} from '@torpor/contracts'
 import type { Context } from '../context.ts'
 import { handle } from '../handlers/handle.ts'
 import type { Floors, Turn } from './durable-floors.ts'
@@ -74,24 +82,16 @@ function enter(
   void last.then(() => lastOfEntity.get(key) === last && lastOfEntity.delete(key))
 }
 
-/** Answers that say "not decided": the same command is given again. */
-const NOT_DECIDED: ReadonlySet<ErrorCode> = new Set([
-  'LOG_UNAVAILABLE',
-  'BUS_UNAVAILABLE',
-  'SHARD_MOVED',
-  'SHARD_BUSY',
-])
-
 /** Never rejects: it is decided, or the next owner decides it. */
 async function decideInTurn(context: Context, message: DurableCommand, turn: Turn): Promise<void> {
-  const backoff = { waitMs: LIMITS.rpcBackoffMsMin as number }
+  let waitMs: number = LIMITS.rpcBackoffMsMin
   while (turn.isCurrent()) {
     const undecided = await decide(context, message).catch((cause: unknown) => refusalOf(cause))
     if (undecided === undefined) return turn.done()
     const { subject, sequence } = message
     context.note('warn', 'a durable command waits', { subject, sequence, cause: undecided.message })
-    await sleep(context.clock, backoff.waitMs)
-    backoff.waitMs = Math.min(2 * backoff.waitMs, LIMITS.rpcBackoffMsMax)
+    await sleep(context.clock, waitMs)
+    waitMs = Math.min(2 * waitMs, LIMITS.rpcBackoffMsMax)
   }
 }
 
@@ -112,7 +112,7 @@ async function decide(context: Context, message: DurableCommand): Promise<Refusa
         )
       : ({ ok: false, error: refused } as const)
   if (reply.ok) return undefined
-  if (NOT_DECIDED.has(reply.error.code)) return reply.error
+  if (isUndecided(reply.error.code)) return reply.error
   // Known already when the decision itself was the refusal.
   await context.host.submit({ ...command, refused: reply.error })
   return undefined

@@ -7,8 +7,9 @@ import { admit } from '../placement/admit.ts'
 const flights = new WeakMap<Context, Map<string, Promise<Outcome>>>()
 
 /**
- * Wakes an actor and answers when it serves, or when its place is in the log for whoever asks for that. The decision needs a node that admits it first; only when the event is in the
- * log is that node told to go (effects/node-actions.ts). What the node says then ends the wait.
+ * Wakes an actor and answers when it serves, or when its place is in the log for whoever asks for that. The decision needs a
+ * node that admits it first; only when the event is in the log is that node told to go (effects/node-actions.ts). What the
+ * node says then ends the wait.
  */
 export async function resumeActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
   for (let attempt = 1; ; attempt += 1) {

@@ -1,11 +1,13 @@
 import type { Actor, CommandData, HostCommand, Reply } from '@torpor/contracts'
 import { LIMITS, displayName, isGone, refuse } from '@torpor/contracts'
 import type { Context } from '../context.ts'
+import { awaitStarted } from '../entities/await-started.ts'
 import { systemCommand } from '../entities/system-command.ts'
 import { resumeActor } from './resume-actor.ts'
 
 /** Ends what runs and goes back to the newest COMPLETED snapshot; with `thenResume` it wakes from there. */
 export async function revertActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
+  await awaitStarted(command.target, context)
   const outcome = await context.host.submit(command)
   if (!outcome.ok) return { ok: false, error: outcome.refusal }
   const name = displayName(command.target)

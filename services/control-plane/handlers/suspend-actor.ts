@@ -1,10 +1,11 @@
 import type { Actor, ErrorCode, HostCommand, Reply } from '@torpor/contracts'
 import { ERRORS, LIMITS, displayName, isGone, refuse } from '@torpor/contracts'
 import type { Context } from '../context.ts'
+import { awaitStarted } from '../entities/await-started.ts'
 
 /** Suspends an actor and answers when its snapshot is kept: on the node (async) or in the object store (sync). */
 export async function suspendActor(command: HostCommand, context: Context): Promise<Reply<unknown>> {
-  await awaitStarted(command, context)
+  await awaitStarted(command.target, context)
   const outcome = await context.host.submit(command)
   if (!outcome.ok) return { ok: false, error: outcome.refusal }
   const name = displayName(command.target)
@@ -28,18 +29,6 @@ export async function suspendActor(command: HostCommand, context: Context): Prom
     },
   )
   return end ?? { ok: false, error: refuse('SHARD_MOVED', name, 'its suspend goes on') }
-}
-
-/**
- * Whoever had an answer from the actor may ask before the log says that it runs: its gate is open a moment earlier. One that
- * still starts after that moment is refused by the decision.
- */
-async function awaitStarted({ target }: HostCommand, context: Context): Promise<void> {
-  const actor = context.host.peek(target) as Actor | undefined
-  if (actor?.state !== 'ACTOR_STATE_RESUMING') return
-  await context.commits.until<true>(target, LIMITS.suspendAwaitsStartMs, (state) =>
-    (state as Actor | undefined)?.state === 'ACTOR_STATE_RESUMING' ? undefined : true,
-  )
 }
 
 const knownCode = (code: string): ErrorCode =>

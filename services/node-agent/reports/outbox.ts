@@ -1,5 +1,5 @@
-import { LIMITS, SUBJECTS, sleep, uuidV7 } from '@torpor/contracts'
-import type { Bus, Clock, DomainReport, ErrorCode, Random, ReportEnvelope, Reply } from '@torpor/contracts'
+import { isUndecided, LIMITS, SUBJECTS, sleep, uuidV7 } from '@torpor/contracts'
+import type { Bus, Clock, DomainReport, Random, ReportEnvelope, Reply } from '@torpor/contracts'
 import type { ActorNames } from '../domain/slot.ts'
 import type { Log } from '../log.ts'
 
@@ -60,15 +60,6 @@ export function createOutbox(world: World): Outbox {
   }
 }
 
-/** Answers of a control plane that could not decide; any other is for good. */
-const NOT_DECIDED: ReadonlySet<ErrorCode> = new Set([
-  'LOG_UNAVAILABLE',
-  'BUS_UNAVAILABLE',
-  'SHARD_MOVED',
-  'SHARD_BUSY',
-  'NODE_UNAVAILABLE',
-])
-
 /** True for an answer that will not change: applied, or refused for good. */
 async function isAnswered(
   world: World,
@@ -81,7 +72,8 @@ async function isAnswered(
     const reply = JSON.parse(Buffer.from(answer).toString('utf8')) as Reply<unknown>
     if (reply.ok) return true
     const { code, message } = reply.error
-    if (NOT_DECIDED.has(code)) return false
+    // the control plane asked a node in turn, which may answer later
+    if (isUndecided(code) || code === 'NODE_UNAVAILABLE') return false
     world.log('info', `report ${report.type} was refused: ${message} [${code}]`)
     return true
   } catch {

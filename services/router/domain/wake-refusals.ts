@@ -24,17 +24,6 @@ const STEPS: Partial<Record<ErrorCode, WakeStep>> = {
   WAKE_TIMEOUT: 'join',
 }
 
-/** Codes by which the owner of an actor says that it decided nothing, or that nobody was there to decide. */
-const UNDECIDED: ReadonlySet<ErrorCode> = new Set([
-  'SHARD_MOVED',
-  'SHARD_BUSY',
-  'LOG_UNAVAILABLE',
-  'BUS_UNAVAILABLE',
-])
-
-/** False when another one, or the same one later, may still decide the same command. */
-export const isDecided = ({ code }: Refusal): boolean => !UNDECIDED.has(code)
-
 export const stepAfter = (refusal: Refusal): WakeStep =>
   // The one conflict that no waiting ends.
   refusal.code === 'ACTOR_STATE_CONFLICT' && refusal.detail === 'ACTOR_STATE_DELETING'

@@ -8,12 +8,12 @@
  * (P6) A request that gets the route again that did not let it in tries it again after a back-off that grows.
  */
 import type { Clock, Refusal } from '@torpor/contracts'
-import { LIMITS, refusalOf, refuse } from '@torpor/contracts'
+import { isUndecided, LIMITS, refusalOf, refuse } from '@torpor/contracts'
 import type { Address } from '../domain/address.ts'
 import { createFairQueue } from '../domain/fair-queue.ts'
 import type { Route } from '../domain/route-cache.ts'
 import { routeOf } from '../domain/route-cache.ts'
-import { afterBudget, isDecided, stepAfter } from '../domain/wake-refusals.ts'
+import { afterBudget, stepAfter } from '../domain/wake-refusals.ts'
 import type { Wake, WatchCapacity } from '../wake.ts'
 import type { Flight, Parked, Waiter } from './flight.ts'
 
@@ -159,7 +159,7 @@ export class Parking {
     const step = stepAfter(refusal)
     if (step === 'answer') return this.#refuseAll(flight, refusal)
     // what was decided for this id stands: another try is another command
-    if (isDecided(refusal) && step !== 'join') flight.commandId = this.#world.newId()
+    if (!isUndecided(refusal.code) && step !== 'join') flight.commandId = this.#world.newId()
     if (step === 'join') {
       flight.cancelTimer = this.#after(1, () => void this.#ask(flight))
       return

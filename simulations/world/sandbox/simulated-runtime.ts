@@ -24,6 +24,8 @@ export type SandboxFaults = {
 
 export type SimulatedRuntime = SandboxRuntime & {
   readonly faults: SandboxFaults
+  /** Restores that begin from now on end only when the returned function was called. */
+  holdRestores(): () => void
   /** Ends the sandbox as an out-of-memory kill would. */
   kill(sandboxId: string, reason: 'memory' | 'killed'): Promise<void>
 }
@@ -65,6 +67,7 @@ export async function openSimulatedRuntime(options: {
     failCheckpointsAlive: 0,
     failCheckpointsDead: 0,
   }
+  let restoresHeld = Promise.resolve()
   const record = (box: Box): Promise<void> => writeRecord(options.folder, box)
 
   const boxOf = (sandboxId: string): Box => {
@@ -97,6 +100,11 @@ export async function openSimulatedRuntime(options: {
     version: SIMULATED_VERSION,
     faults,
     pullImage,
+    holdRestores() {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      restoresHeld = promise
+      return resolve
+    },
     kill: (sandboxId, reason) =>
       end(boxOf(sandboxId), { reason, message: reason === 'memory' ? 'memory limit reached' : 'killed' }),
     async prepare(spec, restoreFrom) {
@@ -123,6 +131,7 @@ export async function openSimulatedRuntime(options: {
       const state = await readGeneration(folder).catch((cause: unknown) => {
         throw fault('RESTORE_FAILED', sandboxId, { cause })
       })
+      await restoresHeld
       await run(boxOf(sandboxId), state)
       return { phasesMs: { load: performance.now() - beganMs } }
     },
