@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { connectNats } from '@torpor/adapter-nats'
@@ -10,9 +10,12 @@ import type { TorporClient } from '@torpor/sdk'
 import { buildCounterImage } from '../../infra/images/build-counter-image.ts'
 import { awaitCondition } from '../../infra/local/story/await-condition.ts'
 import { startLocalStack } from '../../infra/local/supervisor/local-stack.ts'
+import type { LocalStack } from '../../infra/local/supervisor/local-stack.ts'
+import { removeData } from '../../infra/local/supervisor/remove-data.ts'
 import { REPOSITORY, requireTool } from '../../infra/local/supervisor/tool-paths.ts'
 import type { BareSandbox } from './bare/bare-sandbox.ts'
 import { startBareSandbox } from './bare/bare-sandbox.ts'
+import type { BenchmarkOptions } from './benchmark.ts'
 
 const ATESPACE = 'bench'
 const PORT = 8080
@@ -33,7 +36,14 @@ export type BenchStack = {
   readonly versions: Readonly<Record<string, string>>
   /** Makes a template with that ballast and one actor of it, which runs when this resolves. */
   makeActor(name: string, ballast: Ballast, detachDelay: string): Promise<BenchActor>
+  /** The same without Torpor; it runs when this resolves. */
   makeBare(tag: string, ballast: Ballast): Promise<BareSandbox>
+  /**
+   * Waits for what the last step left to do, and touches as much memory as the next one takes. A virtual machine that gives
+   * free memory back to its host waits for the host at the first touch of each page, and without this it would be chance
+   * which arm of a pair has to.
+   */
+  settle(ballast: Ballast): Promise<void>
   /** Waits for something to be true of an actor. */
   until(handle: BenchActor, what: string, hold: (actor: Actor) => boolean): Promise<Actor>
   /** Events of the bench's actors since it began, by actor name. */
@@ -43,15 +53,34 @@ export type BenchStack = {
 
 /** Between a suspend and a wake, and the other way round: what the one leaves to do is not timed with the other. */
 const SETTLE_MS = 1_500
-export const settle = (): Promise<void> => sleep(systemClock, SETTLE_MS)
+/** Beside what an actor holds: what its sandbox, the file cache and the parts of the stack take meanwhile. */
+const WARM_MIB_MORE = 512
+/** Of every bench on a whole stack. */
+export const BENCH_FOLDER = join(REPOSITORY, '.torpor', 'bench-stack')
 
-export async function startBenchStack(print: (line: string) => void): Promise<BenchStack> {
-  await mkdir(join(REPOSITORY, '.torpor'), { recursive: true })
-  const folder = await mkdtemp(join(REPOSITORY, '.torpor', 'bench-'))
-  const stack = await startLocalStack({ dataFolder: folder, sandbox: 'gvisor', onNotice: print })
+/** @throws DataFolderBusy where another bench runs: the two would measure each other */
+export async function startBenchStack({ print, signal }: BenchmarkOptions): Promise<BenchStack> {
+  await mkdir(BENCH_FOLDER, { recursive: true })
+  // one that was killed left its processes, sandboxes and files
+  await removeData(BENCH_FOLDER)
+  const stack = await startLocalStack({
+    dataFolder: BENCH_FOLDER,
+    sandbox: 'gvisor',
+    onNotice: print,
+    signal,
+  })
+  try {
+    return await prepareBench(stack, signal)
+  } catch (cause) {
+    await stack.stop()
+    throw cause
+  }
+}
+
+async function prepareBench(stack: LocalStack, signal: AbortSignal): Promise<BenchStack> {
   const nats = await connectNats({ url: stack.natsUrl, name: 'bench', replicas: 1 })
   const client = createClient({ bus: nats.bus, feed: nats.feed })
-  const { reference: image } = await buildCounterImage(join(folder, 'image'))
+  const { reference: image } = await buildCounterImage(join(BENCH_FOLDER, 'image'))
   const ending = new AbortController()
   const events = collectEvents(client, ending.signal)
   await client.apply({ apiVersion: 'torpor.dev/v1', kind: 'Atespace', metadata: { name: ATESPACE } })
@@ -74,8 +103,8 @@ export async function startBenchStack(print: (line: string) => void): Promise<Be
     async makeBare(tag, ballast) {
       const bare = startBareSandbox({
         runsc: requireTool('runsc'),
-        folder: join(folder, `bare-${tag}`),
-        rootfs: unpack(image, join(folder, 'bare-rootfs')),
+        folder: join(BENCH_FOLDER, `bare-${tag}`),
+        rootfs: unpack(image, join(BENCH_FOLDER, 'bare-rootfs')),
         args: ['/bin/node', '/app/counter.js'],
         env: ['PATH=/bin', `BALLAST_MIB=${ballast.mib}`, `BALLAST_FILL=${ballast.fill}`, `PORT=${PORT}`],
         port: PORT,
@@ -85,24 +114,32 @@ export async function startBenchStack(print: (line: string) => void): Promise<Be
       })
       bares.push(bare)
       await bare.start()
-      await bare.checkpoint()
       return bare
     },
+    async settle({ mib }) {
+      signal.throwIfAborted()
+      await sleep(systemClock, SETTLE_MS)
+      const bytes = (2 * mib + WARM_MIB_MORE) * 2 ** 20
+      execFileSync(process.execPath, ['--eval', `Buffer.alloc(${bytes}, 1)`])
+    },
     until: ({ actor }, what, hold) =>
-      awaitCondition(systemClock, what, READY_MS_MAX, async () => {
-        const found = await actor.get()
-        return hold(found) ? found : undefined
-      }),
+      awaitCondition(
+        systemClock,
+        what,
+        READY_MS_MAX,
+        async () => {
+          const found = await actor.get()
+          return hold(found) ? found : undefined
+        },
+        signal,
+      ),
     eventsOf: (name) => events.get(name) ?? [],
     async end() {
       ending.abort()
       for (const bare of bares) await bare.end()
-      for await (const { atespace, name } of client.listAll('ListActors')) {
-        await client.actor(atespace, name).delete({ anyState: true })
-      }
       await nats.close()
       await stack.stop()
-      await rm(folder, { recursive: true, force: true })
+      await rm(BENCH_FOLDER, { recursive: true, force: true })
     },
   }
 }

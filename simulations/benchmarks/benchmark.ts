@@ -22,6 +22,8 @@ export type BenchmarkOptions = {
   /** Fewer rounds and sizes: to see that it works, not to quote. */
   readonly short: boolean
   readonly print: (line: string) => void
+  /** Aborted by Ctrl-C: the bench gives up, and takes down all that it made first. */
+  readonly signal: AbortSignal
 }
 
 export type Benchmark = {

@@ -41,7 +41,10 @@ async function withServer(run: (server: TestServer) => Promise<BenchmarkResult>)
   }
 }
 
-async function runOn(server: TestServer, { short, print }: BenchmarkOptions): Promise<BenchmarkResult> {
+async function runOn(
+  server: TestServer,
+  { short, print, signal }: BenchmarkOptions,
+): Promise<BenchmarkResult> {
   const nats = await connectNats({ url: server.url, name: 'bench', shards: 1 })
   const figures: Record<string, number> = {}
   const samples: Record<string, readonly number[]> = {}
@@ -50,6 +53,7 @@ async function runOn(server: TestServer, { short, print }: BenchmarkOptions): Pr
     await host.start()
     print('load         commands/s   p50 ms   p99 ms   CPU of owner and server in µs a command')
     for (const load of LOADS) {
+      signal.throwIfAborted()
       const seconds = short ? SHORT_SECONDS : SECONDS
       const before = cpuMs(server)
       const latenciesMs = await drive(host, load, seconds * 1_000)

@@ -1,6 +1,8 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSettings } from '@torpor/contracts'
+import { listenForInterruption } from '../../infra/local/story/interruption.ts'
+import { endWithStarter } from '../../infra/local/supervisor/end-with-starter.ts'
 import { enterProcessRoot } from '../../infra/local/supervisor/process-root.ts'
 import { REPOSITORY } from '../../infra/local/supervisor/tool-paths.ts'
 import type { Benchmark, BenchmarkResult } from './benchmark.ts'
@@ -13,7 +15,11 @@ import { suspendBenchmark } from './suspend.ts'
 
 const BENCHMARKS: readonly Benchmark[] = [resumeBenchmark, suspendBenchmark, hostSketchBenchmark]
 
+/** What a shell says of a program that Ctrl-C ended. */
+const INTERRUPTED_CODE = 130
+
 enterProcessRoot()
+endWithStarter()
 process.exitCode = await main(process.argv.slice(2))
 
 /** `npm run bench -- NAME [--short]`, `npm run bench -- --list`; the exit code. */
@@ -34,12 +40,15 @@ async function runBench(benchmark: Benchmark, short: boolean): Promise<number> {
   const { name: bench, about } = benchmark
   const machine = describeMachine()
   print(`${bench}: ${about}\non ${machine}${short ? ' (short)' : ''}`)
+  const ending = (): void => print('interrupted: taking down what was made')
+  const { first: signal } = listenForInterruption(() => performance.now(), ending, ending)
   try {
-    const result = await benchmark.run({ short, print })
+    const result = await benchmark.run({ short, print, signal })
     const samplesFile = await keepSamples(bench, machine, result)
     print(reportLine({ bench, machine, samplesFile }, result))
     return 0
   } catch (cause) {
+    if (signal.aborted) return INTERRUPTED_CODE
     if (readSettings(process.env).TORPOR_LOG_LEVEL === 'debug') console.error(cause)
     return complain(`${bench}: ${cause instanceof Error ? cause.message : String(cause)}`, 1)
   }

@@ -1,6 +1,5 @@
 import type { Bar } from './benchmark.ts'
 import type { Ballast, BenchStack } from './bench-stack.ts'
-import { settle } from './bench-stack.ts'
 import type { SizeRow } from './size-benchmark.ts'
 import { ratioBar, sizeBenchmark } from './size-benchmark.ts'
 
@@ -43,10 +42,11 @@ async function wakeFromNode(stack: BenchStack, size: Size, rounds: number, row: 
   const bare = await stack.makeBare(`b${size.name}`.slice(0, 8), size)
   for (let round = 0; round < rounds; round += 1) {
     await kept.actor.suspend({ mode: 'async' })
-    await settle()
+    await stack.settle(size)
     row.torpor.push(await kept.call())
-    row.bare.push(await bare.wake())
     await bare.checkpoint()
+    await stack.settle(size)
+    row.bare.push(await bare.wake())
   }
   await kept.actor.suspend({ mode: 'async' })
 }
@@ -58,7 +58,7 @@ async function wakeFromStore(stack: BenchStack, size: Size, rounds: number, row:
     await stack.until(stored, 'the copy on the node to go', ({ snapshots }) =>
       snapshots.every(({ locality }) => locality === ''),
     )
-    await settle()
+    await stack.settle(size)
     row.printed.push(await stored.call())
   }
   await stored.actor.suspend({ mode: 'sync' })

@@ -39,7 +39,7 @@ export const sizeBenchmark = <Size extends { readonly name: string }>(
   name: bench.name,
   about: bench.about,
   async run(options) {
-    const stack = await startBenchStack(options.print)
+    const stack = await startBenchStack(options)
     try {
       return await measureSizes(bench, stack, options)
     } finally {

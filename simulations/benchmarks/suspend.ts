@@ -1,4 +1,3 @@
-import { settle } from './bench-stack.ts'
 import { ratioBar, sizeBenchmark } from './size-benchmark.ts'
 
 const SIZES = [0, 200].map((mib) => ({ name: String(mib), mib, fill: 'random' as const }))
@@ -18,15 +17,15 @@ export const suspendBenchmark = sizeBenchmark({
     const { actor } = await stack.makeActor(actorName(size.name), size, '1h')
     const bare = await stack.makeBare(`c${size.name}`, size)
     for (let round = 0; round < (short ? ROUNDS.short : ROUNDS.long); round += 1) {
-      await settle()
+      await stack.settle(size)
       row.torpor.push(await timed(() => actor.suspend({ mode: 'async' })))
       await actor.resume()
-      await bare.wake()
-      await settle()
+      await stack.settle(size)
       row.bare.push(await bare.checkpoint())
+      await bare.wake()
     }
     for (let round = 0; round < (short ? SYNC_ROUNDS.short : SYNC_ROUNDS.long); round += 1) {
-      await settle()
+      await stack.settle(size)
       row.printed.push(await timed(() => actor.suspend({ mode: 'sync' })))
       await actor.resume()
     }

@@ -10,6 +10,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { LIMITS, sleep, systemClock } from '@torpor/contracts'
 
 export type BareOptions = {
   readonly runsc: string
@@ -29,7 +30,6 @@ export type BareOptions = {
 
 const options = JSON.parse(process.argv[2] ?? '{}') as BareOptions
 const root = join(options.folder, 'run')
-const images = join(options.folder, 'image')
 const flags = [
   '--root',
   root,
@@ -45,6 +45,8 @@ type Slot = { readonly id: string; readonly index: number; readonly bundle: stri
 let count = 0
 let current: Slot | undefined
 let ahead: Slot | undefined
+/** The image of the last checkpoint. */
+let image: string | undefined
 
 for (const folder of [root, join(options.folder, 'overlays')]) mkdirSync(folder, { recursive: true })
 ahead = create()
@@ -62,11 +64,13 @@ async function run(word: string): Promise<number> {
   if (word === 'call') await answered(live())
   if (word === 'start') await begin((slot) => runsc('start', slot.id))
   if (word === 'wake') {
-    await begin((slot) => runsc('restore', '-detach', '-bundle', slot.bundle, '-image-path', images, slot.id))
+    const from = saved()
+    await begin((slot) => runsc('restore', '-detach', '-bundle', slot.bundle, '-image-path', from, slot.id))
   }
+  const before = image
   if (word === 'checkpoint') checkpoint()
   const elapsedMs = performance.now() - beganMs
-  if (word === 'checkpoint') settle()
+  if (word === 'checkpoint') settle(before)
   ahead ??= create()
   return elapsedMs
 }
@@ -79,15 +83,22 @@ async function begin(runIt: (slot: Slot) => void): Promise<void> {
   await answered(current)
 }
 
+/** Beside the image that it woke from, which is there until the new one is whole: whoever keeps one only can lose both. */
 function checkpoint(): void {
-  rmSync(images, { recursive: true, force: true })
-  mkdirSync(images, { recursive: true })
-  runsc('checkpoint', '-compression=none', '-image-path', images, live().id)
+  image = join(options.folder, `image-${live().index}`)
+  mkdirSync(image)
+  runsc('checkpoint', '-compression=none', '-image-path', image, live().id)
 }
 
-function settle(): void {
+function settle(before: string | undefined): void {
+  if (before !== undefined) rmSync(before, { recursive: true, force: true })
   remove(live())
   current = undefined
+}
+
+function saved(): string {
+  if (image === undefined) throw new Error('nothing was saved')
+  return image
 }
 
 function live(): Slot {
@@ -161,17 +172,21 @@ function ip(lines: readonly string[], namespace?: string): void {
   execFileSync('ip', [...where, '-batch', '-'], { input: `${lines.join('\n')}\n` })
 }
 
-/** Asks until the first answer: as the product's router does, for its parked request. */
+/** Asks until the first answer, with the patience of the product's probe. */
 async function answered(slot: Slot): Promise<void> {
   const deadlineMs = performance.now() + PROBE_MS_MAX
+  let attemptMs: number = LIMITS.probeAttemptMsMin
   while (performance.now() < deadlineMs) {
-    if (await ask(slot)) return
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    const askedMs = performance.now()
+    if (await ask(slot, attemptMs)) return
+    if (performance.now() - askedMs >= attemptMs)
+      attemptMs = Math.min(attemptMs * 2, LIMITS.probeAttemptMsMax)
+    await sleep(systemClock, 2)
   }
   throw new Error(`${slot.id} does not answer`)
 }
 
-function ask(slot: Slot): Promise<boolean> {
+function ask(slot: Slot, attemptMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const request = get(
       {
@@ -179,7 +194,7 @@ function ask(slot: Slot): Promise<boolean> {
         port: options.port,
         path: '/',
         agent: false,
-        timeout: 5_000,
+        signal: AbortSignal.timeout(attemptMs),
         headers: { connection: 'close' },
       },
       (response) => {
@@ -187,7 +202,6 @@ function ask(slot: Slot): Promise<boolean> {
         response.on('close', () => resolve(response.statusCode === 200))
       },
     )
-    request.on('timeout', () => request.destroy())
     request.on('error', () => resolve(false))
   })
 }
