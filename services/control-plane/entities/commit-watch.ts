@@ -26,9 +26,12 @@ export function watchCommits(host: ActorHost, clock: Clock): CommitWatch {
   host.onLost((shard) => {
     for (const abandon of abandonByShard.get(shard) ?? []) abandon()
   })
+  // Of another owner's entity nothing is known here, which is not the same as that there is none.
+  const isOurs = (ref: EntityRef): boolean => host.owns(host.shardOf(ref))
   return {
     until: (ref, timeoutMs, settle) =>
       new Promise((resolve) => {
+        if (!isOurs(ref)) return resolve(undefined)
         const known = settle(host.peek(ref), undefined)
         if (known !== undefined) return resolve(known)
         const key = entityKey(ref)
@@ -43,7 +46,7 @@ export function watchCommits(host: ActorHost, clock: Clock): CommitWatch {
         // What is decided together is seen together: the state is that after the last event of the frame.
         const waiter: Waiter = (commit) =>
           queueMicrotask(() => {
-            const result = settle(host.peek(ref), commit)
+            const result = isOurs(ref) ? settle(host.peek(ref), commit) : undefined
             if (result !== undefined) end(result)
           })
         const cancel = clock.after(timeoutMs, abandon)

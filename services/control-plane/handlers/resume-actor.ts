@@ -68,7 +68,10 @@ async function awaitEnd(command: HostCommand, context: Context): Promise<End> {
     if (actor.state === 'ACTOR_STATE_RESUMING') return undefined
     return endOfFailedResume(actor, name, commit?.event.data)
   })
-  return end ?? { kind: 'refused', refusal: refuse('WAKE_TIMEOUT', name) }
+  if (end !== undefined) return end
+  const isOurs = context.host.owns(context.host.shardOf(command.target))
+  const refusal = isOurs ? refuse('WAKE_TIMEOUT', name) : refuse('SHARD_MOVED', name, 'its resume goes on')
+  return { kind: 'refused', refusal }
 }
 
 function endOfFailedResume(actor: Actor, name: string, data: unknown): End {
