@@ -1,7 +1,7 @@
 import { decodeFrame, domainEventOf, entityKey, refuse } from '@torpor/contracts'
 import { describe, expect, test } from 'vitest'
 import type { Commit } from './actor-host.ts'
-import { auditLog } from './testing/audit-log.ts'
+import { auditLog } from '@torpor/simulations/checkers/audit-log'
 import { counterRef, simulatedWorld } from './testing/simulated-world.ts'
 
 const A = counterRef('a')

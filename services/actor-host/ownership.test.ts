@@ -1,6 +1,6 @@
 import { LIMITS, decodeFrame, encodeFrame } from '@torpor/contracts'
 import { describe, expect, test } from 'vitest'
-import { auditLog } from './testing/audit-log.ts'
+import { auditLog } from '@torpor/simulations/checkers/audit-log'
 import type { HostProcess, Settled } from './testing/simulated-world.ts'
 import { counterRef, settle, simulatedWorld } from './testing/simulated-world.ts'
 

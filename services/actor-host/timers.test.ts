@@ -1,6 +1,6 @@
 import { LIMITS } from '@torpor/contracts'
 import { describe, expect, test } from 'vitest'
-import { auditLog } from './testing/audit-log.ts'
+import { auditLog } from '@torpor/simulations/checkers/audit-log'
 import type { Counter } from './testing/counter.ts'
 import { counterRef, simulatedWorld } from './testing/simulated-world.ts'
 

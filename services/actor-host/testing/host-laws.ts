@@ -9,7 +9,7 @@ import {
 } from '@torpor/contracts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ActorHost } from '../actor-host.ts'
-import { auditLog } from './audit-log.ts'
+import { auditLog } from '@torpor/simulations/checkers/audit-log'
 import { counterRef, settle } from './simulated-world.ts'
 
 /** Where hosts run on some log: simulated or real. */

@@ -5,23 +5,32 @@ export type FrameStore = {
   append(bytes: Uint8Array, expectedLastSequence: number): AppendResult
   lastSequence(): number
   between(from: number, to: number): readonly StoredFrame[]
+  /** Loses what was stored after that time. */
+  loseAfter(timeMs: number): void
   /** True when the frame is there, false when the signal came first. */
   waitFor(sequence: number, signal: AbortSignal): Promise<boolean>
 }
 
-/** What the log of one shard holds. */
-export function createFrameStore(): FrameStore {
+/** What the log of one shard holds; `nowMs` says when it was stored. */
+export function createFrameStore(nowMs: () => number): FrameStore {
   const frames: Uint8Array[] = []
+  const storedAtMs: number[] = []
   const arrivals = new EventTarget()
   return {
     frames,
     append(bytes, expectedLastSequence) {
       if (expectedLastSequence !== frames.length) return { kind: 'conflict' }
       frames.push(bytes)
+      storedAtMs.push(nowMs())
       arrivals.dispatchEvent(new Event('frame'))
       return { kind: 'committed', sequence: frames.length }
     },
     lastSequence: () => frames.length,
+    loseAfter(timeMs) {
+      const kept = storedAtMs.filter((atMs) => atMs <= timeMs).length
+      storedAtMs.splice(kept)
+      frames.splice(kept)
+    },
     between: (from, to) =>
       frames
         .slice(Math.max(0, from - 1), Math.max(0, to))

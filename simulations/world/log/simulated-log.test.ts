@@ -109,6 +109,40 @@ describe('the simulated log', () => {
     await clock.runUntil(() => state.answered)
   })
 
+  test('without a leader stores nothing and answers nothing, then goes on from what it had', async () => {
+    const { clock, log, shard } = world()
+    expect(await clock.run(shard.append(bytes('a'), 0))).toEqual({ kind: 'committed', sequence: 1 })
+    log.changeLeader(1_000)
+    expect(await clock.run(shard.append(bytes('b'), 1))).toMatchObject({ kind: 'ambiguous' })
+    expect(await clock.run(shard.lastSequence())).toBe(1)
+    expect(await clock.run(shard.append(bytes('b'), 1))).toEqual({ kind: 'committed', sequence: 2 })
+  })
+
+  test('loses the answer, not the append, when its leader goes between the two', async () => {
+    const { clock, log, shard } = world()
+    const appended = shard.append(bytes('a'), 0)
+    await clock.runUntil(() => log.frames(0).length === 1)
+    log.changeLeader(1_000)
+    expect(await clock.run(appended)).toMatchObject({ kind: 'ambiguous' })
+    expect(log.frames(0)).toHaveLength(1)
+  })
+
+  test.each([
+    ['keeps every answered append over a power cut where each is synced', {}, ['a', 'b']],
+    ['loses at a power cut what came after the last sync', { syncEveryMs: 10_000 }, ['a']],
+  ])('%s', async (_, sync, left) => {
+    const clock = simulatedClock()
+    const log = new SimulatedLog({ shards: 1, clock, random: seededRandom(1), ...sync })
+    const shard = log.connect().shard(0)
+    expect(await clock.run(shard.append(bytes('a'), 0))).toMatchObject({ kind: 'committed' })
+    await clock.advance(10_000)
+    expect(await clock.run(shard.append(bytes('b'), 1))).toMatchObject({ kind: 'committed' })
+    log.cutPower(1_000)
+    await clock.advance(1_000)
+    expect(log.frames(0).map((frame) => new TextDecoder().decode(frame))).toEqual(left)
+    expect(await clock.run(shard.lastSequence())).toBe(left.length)
+  })
+
   test('draws the same world from the same seed', async () => {
     const times = async (seed: number): Promise<number[]> => {
       const { clock, shard } = world(seed)

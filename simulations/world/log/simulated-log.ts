@@ -13,6 +13,8 @@ export type SimulatedLogOptions = {
   readonly random: SeededRandom
   /** One way between a client and the log, in milliseconds. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
+  /** Milliseconds between two syncs; absent: each append is synced before its answer. */
+  readonly syncEveryMs?: number
 }
 
 /** A late append arrives this much after its sender gave up, at most. */
@@ -30,10 +32,14 @@ export class SimulatedLog {
   #plan: FaultPlan = noFaults
   #isFull = false
   #isDown = false
+  /** Until this monotonic time there is no leader: nothing that arrives is stored, and no answer leaves. */
+  #leaderlessUntilMs = 0
 
   constructor(options: SimulatedLogOptions) {
     this.#options = options
-    this.#stores = Array.from({ length: options.shards }, createFrameStore)
+    this.#stores = Array.from({ length: options.shards }, () =>
+      createFrameStore(() => options.clock.monotonicMs()),
+    )
     this.#appendCounts = this.#stores.map(() => 0)
   }
 
@@ -50,6 +56,23 @@ export class SimulatedLog {
   /** Nothing arrives and nothing answers. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown
+  }
+
+  /** The leader is gone, for this long: what arrives meanwhile is lost, and so are the answers that were on their way. */
+  changeLeader(electionMs: number): void {
+    this.#leaderlessUntilMs = Math.max(
+      this.#leaderlessUntilMs,
+      this.#options.clock.monotonicMs() + electionMs,
+    )
+  }
+
+  /** A power cut, and a start after it: as a change of leader, and what was not synced is gone. */
+  cutPower(downMs: number): void {
+    this.changeLeader(downMs)
+    const { syncEveryMs, clock } = this.#options
+    if (syncEveryMs === undefined) return
+    const syncedAtMs = Math.floor(clock.monotonicMs() / syncEveryMs) * syncEveryMs
+    for (const store of this.#stores) store.loseAfter(syncedAtMs)
   }
 
   /** What is stored, as it stands. */
@@ -104,14 +127,20 @@ export class SimulatedLog {
       const inTime = this.#arrival(wire) - clock.monotonicMs()
       const delayMs = fault === 'late' ? LIMITS.appendTimeoutMs + random.between(1, LATE_MS_MAX) : inTime
       clock.after(delayMs, () => {
+        if (this.#isLeaderless()) return
         const result = this.#judge(append, fault)
         if (fault === 'late' || fault === 'unanswered') return
         clock.after(this.#answer(wire) - clock.monotonicMs(), () => {
+          if (this.#isLeaderless()) return
           cancel()
           resolve(result)
         })
       })
     })
+  }
+
+  #isLeaderless(): boolean {
+    return this.#options.clock.monotonicMs() < this.#leaderlessUntilMs
   }
 
   #judge({ shard, bytes, expectedLastSequence }: SentAppend, planted: string): AppendResult {
@@ -123,7 +152,7 @@ export class SimulatedLog {
   #ask<Result>(wire: Wire, answer: () => Result): Promise<Result> {
     const { clock } = this.#options
     return new Promise((resolve, reject) => {
-      if (this.#isDown) {
+      if (this.#isDown || this.#isLeaderless()) {
         clock.after(LIMITS.appendTimeoutMs, () => reject(fault('LOG_UNAVAILABLE', 'simulated log')))
         return
       }

@@ -8,8 +8,8 @@ import {
   parseEntityKey,
   sha256Hex,
 } from '@torpor/contracts'
-import type { Counter } from './counter.ts'
-import { counter } from './counter.ts'
+import type { Counter } from '../../services/actor-host/testing/counter.ts'
+import { counter } from '../../services/actor-host/testing/counter.ts'
 
 export type Audit = {
   readonly states: ReadonlyMap<string, Counter | Gone | undefined>
