@@ -2,7 +2,7 @@
  * The one thing that runs before anything is installed: only what Node 18 has built in. It sets the machine up, then
  * hands over to the pinned Node.
  *
- *   node infra/local/entry.mjs demo|test|check|bench|docs [arguments]
+ *   node infra/local/entry.mjs demo|test|check|bench|simulate|docs [arguments]
  */
 import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
@@ -29,6 +29,7 @@ const VERBS = {
     tools: args.includes('--list') ? [] : TOOL_SETS.tests,
     runs: [['simulations/benchmarks/main.ts', ...args]],
   }),
+  simulate: (args) => ({ tools: TOOL_SETS.none, runs: [['simulations/main.ts', ...args]] }),
   docs: (args) => ({ tools: TOOL_SETS.none, runs: [['infra/rules/generate-docs.ts', ...args]] }),
 }
 

@@ -13,13 +13,26 @@ import { counter } from '../../services/actor-host/testing/counter.ts'
 
 export type Audit = {
   readonly states: ReadonlyMap<string, Counter | Gone | undefined>
+  /** What each entity was after each event, in order: what is decided within a frame sees it too. */
+  readonly history: ReadonlyMap<string, readonly Moment[]>
+  /** By epoch, who wrote its frames. */
+  readonly writers: ReadonlyMap<number, ReadonlySet<string>>
   /** Events of entities that count, in order. */
   readonly events: readonly CloudEvent[]
   readonly headers: readonly FrameHeader[]
   /** Events of frames that are void. */
   readonly voidEvents: readonly CloudEvent[]
+  /** The stored frame that holds each command. */
+  readonly frameNumbers: ReadonlyMap<string, number>
   /** How often each command became events: how many frames hold some of it. */
   readonly framesOfCommand: ReadonlyMap<string, number>
+}
+
+/** An entity after one of its events, in the stored frame of this number. */
+export type Moment = {
+  readonly frame: number
+  readonly version: number
+  readonly state: Counter | Gone | undefined
 }
 
 /**
@@ -31,6 +44,9 @@ export function auditLog(frames: readonly Uint8Array[]): Audit {
   const states = new Map<string, Counter | Gone | undefined>()
   const chains = new Map<string, { version: number; hash: string }>()
   const framesOfCommand = new Map<string, number>()
+  const frameNumbers = new Map<string, number>()
+  const history = new Map<string, Moment[]>()
+  const writers = new Map<number, Set<string>>()
   const headers: FrameHeader[] = []
   const events: CloudEvent[] = []
   const voidEvents: CloudEvent[] = []
@@ -42,17 +58,28 @@ export function auditLog(frames: readonly Uint8Array[]): Audit {
       voidEvents.push(...lines.map(({ event }) => event))
       continue
     }
-    headers.push(next.frame.header)
+    const { header } = next.frame
+    headers.push(header)
+    writers.set(header.epoch, writers.get(header.epoch) ?? new Set())
+    for (const { event } of lines) writers.get(header.epoch)?.add(event.source)
     const entityLines = lines.filter(({ event }) => !event.subject.startsWith('shard/'))
     for (const id of new Set(entityLines.map(({ event }) => event.causationid))) {
       framesOfCommand.set(id, (framesOfCommand.get(id) ?? 0) + 1)
+      frameNumbers.set(id, position.frame)
     }
     for (const { line, event } of entityLines) {
       events.push(event)
-      foldLine(line, event, next.frame.header, states, chains)
+      foldLine(line, event, header, states, chains)
+      const moments = history.get(event.subject) ?? []
+      const moment = {
+        frame: position.frame,
+        version: chains.get(event.subject)?.version ?? 0,
+        state: states.get(event.subject),
+      }
+      history.set(event.subject, [...moments, moment])
     }
   }
-  return { states, events, headers, voidEvents, framesOfCommand }
+  return { states, history, frameNumbers, writers, events, headers, voidEvents, framesOfCommand }
 }
 
 function foldLine(
