@@ -76,7 +76,8 @@ export function auditLog(frames: readonly Uint8Array[]): Audit {
         version: chains.get(event.subject)?.version ?? 0,
         state: states.get(event.subject),
       }
-      history.set(event.subject, [...moments, moment])
+      moments.push(moment)
+      history.set(event.subject, moments)
     }
   }
   return { states, history, frameNumbers, writers, events, headers, voidEvents, framesOfCommand }

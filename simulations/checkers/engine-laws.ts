@@ -1,8 +1,8 @@
-import { entityKey, isGone } from '@torpor/contracts'
+import { isDeepStrictEqual } from 'node:util'
+import { entityKey, isGone, shardOf } from '@torpor/contracts'
 import type { EntityRef, Outcome } from '@torpor/contracts'
 import { counter } from '../../services/actor-host/testing/counter.ts'
 import type { Answer, Asked } from '../workload/engine-clients.ts'
-import { sameState } from '../workload/engine-clients.ts'
 import type { Audit, Moment } from './audit-log.ts'
 import { auditLog } from './audit-log.ts'
 
@@ -13,7 +13,6 @@ export type Violation = { readonly law: string; readonly what: string }
 export type EngineRecord = {
   readonly frames: readonly (readonly Uint8Array[])[]
   readonly asked: readonly Asked[]
-  readonly shardOf: (ref: EntityRef) => number
 }
 
 export const LAWS = {
@@ -27,7 +26,7 @@ export const LAWS = {
 const NOWHERE: Moment = { frame: 0, version: 0, state: undefined }
 
 /** All laws over one run; empty where each holds. */
-export function checkEngine({ frames, asked, shardOf }: EngineRecord): readonly Violation[] {
+export function checkEngine({ frames, asked }: EngineRecord): readonly Violation[] {
   const audits: Audit[] = []
   for (const [shard, ofShard] of frames.entries()) {
     try {
@@ -37,7 +36,7 @@ export function checkEngine({ frames, asked, shardOf }: EngineRecord): readonly 
     }
   }
   const auditOf = (ref: EntityRef): Audit => {
-    const audit = audits[shardOf(ref)]
+    const audit = audits[shardOf(ref.atespace, ref.name, frames.length)]
     if (audit === undefined) throw new Error(`no log of ${entityKey(ref)}`)
     return audit
   }
@@ -93,7 +92,7 @@ function checkAsked(asked: Asked, audit: Audit, from: number): readonly Violatio
     const fits = momentsOf(audit, target, from, atFrame).some(
       ({ version, state }) =>
         (isGone(state) && (result.state === undefined || isGone(result.state))) ||
-        (version === result.version && sameState(state, result.state)),
+        (version === result.version && isDeepStrictEqual(state, result.state)),
     )
     if (fits) return []
     const what = `a read of ${entityKey(target)} gave version ${result.version} at frame ${atFrame}`

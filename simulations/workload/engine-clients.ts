@@ -1,6 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import type { EntityRef, HostCommand, Outcome } from '@torpor/contracts'
-import { sleep } from '@torpor/contracts'
+import { shardOf, sleep } from '@torpor/contracts'
 import type { HostProcess, SimulatedWorld } from '../../services/actor-host/testing/simulated-world.ts'
 import { counterRef } from '../../services/actor-host/testing/simulated-world.ts'
 import type { SeededRandom } from '../world/random.ts'
@@ -59,7 +58,7 @@ export function startClients(setting: Setting, count: number, turns: number): Cl
   const run = async (random: SeededRandom): Promise<void> => {
     for (let turn = 0; turn < turns; turn += 1) {
       if (random.chance(0.5)) await sleep(setting.world.clock, random.fraction() * THINK_MS_MAX)
-      const next = draw(setting.world, random)
+      const next = draw(stage, random)
       asked.push(next)
       await ask(stage, random, next)
     }
@@ -67,14 +66,14 @@ export function startClients(setting: Setting, count: number, turns: number): Cl
   return { asked, done: Promise.all(streams.map(run)).then(() => undefined) }
 }
 
-const framesOf = ({ log }: SimulatedWorld, hosts: readonly HostProcess[], ref: EntityRef): number =>
-  log.frames(hosts[0]?.host.shardOf(ref) ?? 0).length
+const framesOf = ({ log }: SimulatedWorld, { atespace, name }: EntityRef): number =>
+  log.frames(shardOf(atespace, name, log.shards)).length
 
-function draw(world: SimulatedWorld, random: SeededRandom): Asked {
+function draw({ world, nextOrder }: Stage, random: SeededRandom): Asked {
   const target = counterRef(`n${random.between(0, ACTORS_MAX - 1)}`)
-  if (random.chance(0.2)) return { kind: 'read', target, order: 0, answers: [] }
+  if (random.chance(0.2)) return { kind: 'read', target, order: nextOrder(), answers: [] }
   const [type, data] = drawCommand(world, random)
-  return { kind: 'command', command: world.command(type, target, data), order: 0, answers: [] }
+  return { kind: 'command', command: world.command(type, target, data), order: nextOrder(), answers: [] }
 }
 
 function drawCommand(world: SimulatedWorld, random: SeededRandom): readonly [string, object] {
@@ -90,7 +89,6 @@ async function ask(stage: Stage, random: SeededRandom, asked: Asked): Promise<vo
   const { hosts } = stage
   const { clock } = stage.world
   const target = asked.kind === 'command' ? asked.command.target : asked.target
-  Object.assign(asked, { order: stage.nextOrder() })
   while (asked.answers.length === 0) {
     const owners = hosts().filter(({ host }) => host.owns(host.shardOf(target)))
     const owner = owners[random.between(0, owners.length - 1)]
@@ -108,7 +106,7 @@ async function ask(stage: Stage, random: SeededRandom, asked: Asked): Promise<vo
 
 /** To the owner's process, which reads it only while it runs; the answer counts from the moment it was given. */
 async function deliver(
-  { world, hosts, nextOrder }: Stage,
+  { world, nextOrder }: Stage,
   random: SeededRandom,
   { host, process }: HostProcess,
   asked: Asked,
@@ -118,18 +116,16 @@ async function deliver(
     const { state, version } = await host.read(asked.target)
     asked.answers.push({
       result: { state, version },
-      atFrame: framesOf(world, hosts(), asked.target),
+      atFrame: framesOf(world, asked.target),
       order: nextOrder(),
     })
   } else {
     const result = await host.submit(asked.command)
     asked.answers.push({
       result,
-      atFrame: framesOf(world, hosts(), asked.command.target),
+      atFrame: framesOf(world, asked.command.target),
       order: nextOrder(),
     })
   }
   await process.gate(sleep(world.clock, random.fraction() * WIRE_MS_MAX))
 }
-
-export const sameState = (one: unknown, other: unknown): boolean => isDeepStrictEqual(one, other)

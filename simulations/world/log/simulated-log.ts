@@ -75,6 +75,10 @@ export class SimulatedLog {
     for (const store of this.#stores) store.loseAfter(syncedAtMs)
   }
 
+  get shards(): number {
+    return this.#options.shards
+  }
+
   /** What is stored, as it stands. */
   frames(shard: number): readonly Uint8Array[] {
     return this.store(shard).frames
